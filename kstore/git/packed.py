@@ -1,0 +1,66 @@
+"""Objects in the form that a pack holds them in, made without dulwich, so that worker processes start fast."""
+
+from __future__ import annotations
+
+import hashlib
+import zlib
+from typing import NamedTuple
+
+# The same format at more than twice the speed, where there is a build of it: compressing was a third of an import.
+try:
+    from isal.isal_zlib import compress, crc32
+except ImportError:  # pragma: no cover  (machines that ISA-L is not built for)
+    from zlib import compress, crc32
+
+COMMIT = 1
+TREE = 2
+BLOB = 3
+_NAMES = {COMMIT: b"commit", TREE: b"tree", BLOB: b"blob"}
+
+
+class PackedObject(NamedTuple):
+    """One object, ready to be put into a pack (gitformat-pack(5)).
+
+    Attributes:
+        oid: Its id, 20 bytes.
+        entry: Its header and compressed bytes.
+        crc: The CRC-32 of the entry, which the pack's index has.
+    """
+
+    oid: bytes
+    entry: bytes
+    crc: int
+
+
+def packed_object(kind: int, data: bytes) -> PackedObject:
+    """Compress an object's content into a pack entry.
+
+    Args:
+        kind: The number of its type: 1 a commit, 2 a tree, 3 a blob.
+        data: Its content.
+    """
+    size = len(data)
+    # SHA-1 is git's name for the object; a record's identity never depends on it.
+    oid = hashlib.sha1(b"%b %d\0%b" % (_NAMES[kind], size, data), usedforsecurity=False).digest()
+    entry = _header(kind, size) + compress(data)
+    return PackedObject(oid, entry, crc32(entry))
+
+
+def unpacked(item: PackedObject) -> bytes:
+    """Give what a loose object's file holds before it is compressed: type, size and content."""
+    start = next(at for at, octet in enumerate(item.entry) if not octet & 0x80) + 1
+    data = zlib.decompress(item.entry[start:])
+    return b"%b %d\0%b" % (_NAMES[item.entry[0] >> 4 & 7], len(data), data)
+
+
+def _header(kind: int, size: int) -> bytes:
+    """Spell the head of a pack entry: type, and size in groups of 7 bits after the first 4 (gitformat-pack(5))."""
+    head = bytearray()
+    octet = kind << 4 | size & 0x0F
+    size >>= 4
+    while size:
+        head.append(octet | 0x80)
+        octet = size & 0x7F
+        size >>= 7
+    head.append(octet)
+    return bytes(head)

@@ -1,0 +1,128 @@
+"""Reading the files of a commit from its tree, loose or packed, without a checkout."""
+
+from __future__ import annotations
+
+import stat
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from dulwich.errors import ObjectFormatException
+from dulwich.objects import parse_tree
+
+from kstore.git.files import Entry, Type, UnreadableError, printable, too_large
+from kstore.git.raw import BLOB, MAX_TREE, TREE, HugeObjectError, RawObjects
+from kstore.layout import MAX_FILE
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+
+_TYPES: dict[int, Type] = {
+    stat.S_IFREG: "file",
+    stat.S_IFDIR: "folder",
+    stat.S_IFLNK: "link",
+    0o160000: "submodule",
+}
+
+
+def type_of(mode: int) -> Type:
+    """Say what an entry of a tree is, by its git mode."""
+    return _TYPES.get(stat.S_IFMT(mode), "special")
+
+
+class TreeFiles:
+    """The files of one git tree (a `Files`).
+
+    Attributes:
+        root: The tree's id, 40 hexadecimal digits, or None.
+    """
+
+    def __init__(self, objects: RawObjects, root: bytes | None) -> None:
+        """Read below the tree `root`; None is the empty tree of a repository without commits."""
+        self._objects = objects
+        self.root = root
+        self._folders: dict[str, dict[str, tuple[int, bytes]]] = {}
+
+    def __reduce__(self) -> tuple[Callable[[str, bytes | None], TreeFiles], tuple[str, bytes | None]]:
+        """Travel to another process as the place of the objects: open packs cannot be shared."""
+        return _opened, (str(self._objects.folder), self.root)
+
+    def read(self, path: str) -> bytes | None:
+        """Give a file's bytes, or None; see `Files.read`."""
+        found = self.find(path)
+        if found is None:
+            return None
+        mode, oid = found
+        if stat.S_IFMT(mode) != stat.S_IFREG:
+            raise UnreadableError(f"{path}: expected a plain file, found git mode {mode:06o}")
+        return self._blob(oid, path)
+
+    def find(self, path: str) -> tuple[int, bytes] | None:
+        """Give the mode and the object id at a path, or None where nothing has it."""
+        folder, _, name = path.rpartition("/")
+        return self.folder(folder).get(name)
+
+    def names(self, folder: str) -> list[str]:
+        """Give the names in a folder; see `Files.names`."""
+        return sorted(self.folder(folder))
+
+    def folder(self, path: str) -> dict[str, tuple[int, bytes]]:
+        """Give the entries of a folder: name to mode and object id; empty where there is no such folder."""
+        known = self._folders.get(path)
+        if known is None:
+            known = {name: (mode, oid) for name, mode, oid in self._list(path)}
+            self._folders[path] = known
+        return known
+
+    def scan(self, folder: str) -> Iterator[Entry]:
+        """Give everything in one folder; see `Files.scan`."""
+        try:
+            entries = self._list(folder)
+        except UnreadableError as error:
+            yield Entry(folder, "unreadable", reason=str(error))
+            return
+        met: set[str] = set()
+        for name, mode, oid in entries:
+            kind = "duplicate" if name in met else type_of(mode)
+            met.add(name)
+            yield Entry(f"{folder}/{printable(name)}", kind, mode, oid)
+
+    def load(self, entry: Entry) -> tuple[int, bytes]:
+        """Give mode and bytes of a file that a scan met; see `Files.load`."""
+        return entry.mode, self._blob(entry.oid, entry.path)
+
+    def _list(self, path: str) -> list[tuple[str, int, bytes]]:
+        if path == "":
+            return [] if self.root is None else self._tree(self.root, path)
+        found = self.find(path)
+        if found is None:
+            return []
+        if not stat.S_ISDIR(found[0]):
+            raise UnreadableError(f"{path}: expected a folder, found git mode {found[0]:06o}")
+        return self._tree(found[1], path)
+
+    def _tree(self, oid: bytes, path: str) -> list[tuple[str, int, bytes]]:
+        data = self._raw(oid, path or "the root folder", TREE, MAX_TREE)
+        try:
+            return [(name.decode("utf-8", "surrogateescape"), mode, sha) for name, mode, sha in parse_tree(data, 20)]
+        except (ObjectFormatException, ValueError) as error:
+            raise UnreadableError(f"{path}: git tree {oid.decode()} is damaged ({error}); run git fsck") from error
+
+    def _blob(self, oid: bytes, path: str) -> bytes:
+        return self._raw(oid, path, BLOB, MAX_FILE)
+
+    def _raw(self, oid: bytes, path: str, kind: int, limit: int) -> bytes:
+        try:
+            found, data = self._objects.read(bytes.fromhex(oid.decode()), limit)
+        except HugeObjectError as error:
+            raise too_large(path, error.size) from error
+        except UnreadableError as error:
+            raise type(error)(f"{path}: {error}") from error
+        if found != kind:
+            expected = "tree" if kind == TREE else "blob"
+            raise UnreadableError(f"{path}: git object {oid.decode()} should be a {expected}; run git fsck")
+        return data
+
+
+def _opened(objects_dir: str, root: bytes | None) -> TreeFiles:
+    return TreeFiles(RawObjects(Path(objects_dir)), root)

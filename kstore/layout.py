@@ -1,0 +1,128 @@
+"""Where everything lies in a registry: paths from digests, digests from paths, the registry's settings.
+
+Pure functions. Paths are relative to the repository's root, with `/`, as git has them.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Annotated, Literal, TypeAlias
+
+import msgspec
+
+from kstore.canonical import canonical
+from kstore.digest import Digest
+from kstore.errors import KstoreError
+from kstore.schema import REFERENCE_FIELDS
+
+STORE = "store"
+SETTINGS = "store/kstore.json"
+ATTRIBUTES = ".gitattributes"
+
+ATTRIBUTES_LINE = "/store/** -text diff=kstore"
+"""Keeps git from translating line ends under store/, and names the driver that shows records readably."""
+
+MAX_FILE = 1_048_576
+"""The most bytes that a file under store/ may have: a document is at most this long, and so is every part of it."""
+
+Part: TypeAlias = Literal["objects", "metadata"]
+
+
+class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What `store/kstore.json` says of a registry; all three fields are always written.
+
+    Attributes:
+        fanout: The number of two-digit folders above a record's file.
+        format: The version of the layout; this program knows version 1.
+        requires: The reference fields whose targets must be in the registry.
+    """
+
+    fanout: Annotated[int, msgspec.Meta(ge=1, le=2)]
+    format: Literal[1]
+    requires: tuple[str, ...]
+
+    def to_bytes(self) -> bytes:
+        """Give the canonical bytes of `store/kstore.json`."""
+        return canonical(msgspec.to_builtins(self))
+
+    @classmethod
+    def from_bytes(cls, data: bytes) -> Settings:
+        """Read `store/kstore.json`.
+
+        Raises:
+            KstoreError: These are not the settings of a registry that this program knows.
+        """
+        remedy = "a newer kstore may know it; otherwise restore the file (git log -- store/kstore.json has its history)"
+        try:
+            settings = msgspec.json.decode(data, type=cls)
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+            raise KstoreError(
+                f"{SETTINGS}: expected the settings of a registry of format 1: {error}; {remedy}"
+            ) from None
+        unknown = sorted(set(settings.requires) - REFERENCE_FIELDS)
+        if unknown:
+            raise KstoreError(
+                f"{SETTINGS}: requires: expected names of reference fields ({', '.join(sorted(REFERENCE_FIELDS))}), "
+                f"found {', '.join(map(repr, unknown))}; {remedy}"
+            )
+        if settings.to_bytes() != data:
+            raise KstoreError(f"{SETTINGS}: expected canonical JSON, {settings.to_bytes().decode()}; {remedy}")
+        return settings
+
+
+DEFAULT_REQUIRES = ("environmentDigest", "protocolDigest")
+_RECORD_FILE = re.compile(r"store/(objects|metadata)/(?:.*/)?([0-9a-f]{64})\.json", re.DOTALL)
+_IN_PLACE = {
+    1: re.compile(r"store/(objects|metadata)/([0-9a-f]{2})/((?=\2)[0-9a-f]{64})\.json").fullmatch,
+    2: re.compile(r"store/(objects|metadata)/([0-9a-f]{2})/([0-9a-f]{2})/((?=\2\3)[0-9a-f]{64})\.json").fullmatch,
+}
+_FOLDERS = {
+    fanout: re.compile(rf"store|store/(?:objects|metadata)(?:/[0-9a-f]{{2}}){{0,{fanout}}}") for fanout in (1, 2)
+}
+
+
+class Place(msgspec.Struct, frozen=True):
+    """What a path under store/ says that its file is.
+
+    Attributes:
+        part: The folder that it lies in.
+        digest: The record whose name the file has.
+        right: The path where that record's file belongs.
+    """
+
+    part: Part
+    digest: Digest
+    right: str
+
+
+def path_of(part: Part, digest: Digest, fanout: int) -> str:
+    """Give the path of a record's object or metadata: `store/objects/ab/ab….json` for a fan-out of 1."""
+    name = digest.hex
+    folders = name[:2] if fanout == 1 else f"{name[:2]}/{name[2:4]}"
+    return f"{STORE}/{part}/{folders}/{name}.json"
+
+
+def place_of(path: str, fanout: int) -> Place | None:
+    """Say which record's file a path names, or None where the path names none.
+
+    The file may lie in a wrong folder: then `right` differs from the path.
+    """
+    match = _IN_PLACE[fanout](path)
+    if match is not None:
+        return Place("objects" if match[1] == "objects" else "metadata", Digest("sha256:" + path[-69:-5]), path)
+    match = _RECORD_FILE.fullmatch(path)
+    if match is None:
+        return None
+    part: Part = "objects" if match[1] == "objects" else "metadata"
+    digest = Digest("sha256:" + match[2])
+    return Place(part, digest, path_of(part, digest, fanout))
+
+
+def is_folder(path: str, fanout: int) -> bool:
+    """Tell whether a folder of this path belongs in a registry; what lies below one that does not is not looked at."""
+    return _FOLDERS[fanout].fullmatch(path) is not None
+
+
+def holds_records(path: str, fanout: int) -> bool:
+    """Tell whether a folder that belongs is one of those that records' files lie in."""
+    return path.count("/") == 1 + fanout
