@@ -23,6 +23,8 @@ COMMANDS = (
     "validate",
     "schema",
     "verify",
+    "import_",
+    "export",
 )
 _RUN_BY_GIT: tuple[str, ...] = ()
 

@@ -31,7 +31,8 @@ _DECODER = msgspec.json.Decoder()
 # Both round to the nearest double.
 _LONG = 65_536
 _LONG_DECODER = msgspec.json.Decoder(float_hook=float)
-_ESCAPED_COLONS = (b"\\u003a", b"\\u003A")
+ESCAPED_COLON = b"\\u003"
+"""How a colon that was written as an escape begins, whichever case its last digit has."""
 
 
 class _NotSettledError(Exception):
@@ -90,7 +91,7 @@ def _straight(data: bytes, large: bool) -> Any:
         _settle(value, 1, MAX_MEMBERS if large else len(data))
     elif type(value) is int:
         value = numbers.nearest(value)
-    if b"\\u" in data and any(escape in data for escape in _ESCAPED_COLONS):
+    if ESCAPED_COLON in data:
         raise _NotSettledError
     if data.count(b":") != msgspec.json.encode(value).count(b":"):
         raise _NotSettledError

@@ -45,6 +45,7 @@ def _whole_lines(chunks: Iterator[bytes], path: str) -> Iterator[tuple[int, byte
         end = chunk.rfind(b"\n") + 1
         if end and size + end >= _PIECE_BYTES:
             piece = b"".join((*waiting, chunk[:end]))
+            _refuse_long(piece, number, path)
             yield number, piece
             number += piece.count(b"\n")
             waiting, size = [chunk[end:]], len(chunk) - end
@@ -52,11 +53,20 @@ def _whole_lines(chunks: Iterator[bytes], path: str) -> Iterator[tuple[int, byte
             waiting.append(chunk)
             size += len(chunk)
         if size > MAX_LINE_BYTES + _PIECE_BYTES:
-            raise KstoreError(
-                f"{path}:{number}: expected lines of at most {MAX_LINE_BYTES:,} bytes, found a longer one"
-            )
+            _refuse_long(b"".join(waiting), number, path)
     if size:
-        yield number, b"".join(waiting)
+        piece = b"".join(waiting)
+        _refuse_long(piece, number, path)
+        yield number, piece
+
+
+def _refuse_long(piece: bytes, number: int, path: str) -> None:
+    """Refuse a piece with a line that is too long; `number` is that of the first."""
+    if len(piece) <= MAX_LINE_BYTES:
+        return
+    for at, line in enumerate(piece.split(b"\n"), number):
+        if len(line) > MAX_LINE_BYTES:
+            raise KstoreError(f"{path}:{at}: expected a line of at most {MAX_LINE_BYTES:,} bytes, found a longer one")
 
 
 def _chunks(file: IO[bytes], path: str, progress: Callable[[int], None] | None) -> Iterator[bytes]:
@@ -79,22 +89,24 @@ def _expander(path: str) -> Callable[[bytes], Iterator[bytes]]:
 
     decompressor = zstandard.ZstdDecompressor()
     frame = decompressor.decompressobj()
-    begun = False
+    unfinished = True  # an empty file is no zstd data either
 
     def expand(data: bytes) -> Iterator[bytes]:
-        nonlocal frame, begun
-        if not data and begun:
+        nonlocal frame, unfinished
+        if not data and unfinished:
             raise KstoreError(f"{path}: the zstd data end in the middle; get the file again")
         try:
             # In small pieces: one of 1 KiB cannot grow beyond 32 MiB, whoever made the file.
             for start in range(0, len(data), _COMPRESSED_BYTES):
                 piece = data[start : start + _COMPRESSED_BYTES]
                 while piece:
-                    begun = True
-                    yield frame.decompress(piece)
+                    unfinished = True
+                    content = frame.decompress(piece)
+                    for at in range(0, len(content), _PIECE_BYTES):
+                        yield content[at : at + _PIECE_BYTES]
                     piece = b""
                     if frame.eof:
-                        piece, frame, begun = frame.unused_data, decompressor.decompressobj(), False
+                        piece, frame, unfinished = frame.unused_data, decompressor.decompressobj(), False
         except zstandard.ZstdError as error:
             raise KstoreError(f"{path}: expected zstd data, as the name says: {error}") from error
 
