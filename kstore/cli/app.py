@@ -23,6 +23,8 @@ COMMANDS = (
     "validate",
     "schema",
     "verify",
+    "log",
+    "audit",
     "import_",
     "export",
 )
