@@ -27,8 +27,9 @@ COMMANDS = (
     "audit",
     "import_",
     "export",
+    "hook",
 )
-_RUN_BY_GIT: tuple[str, ...] = ()
+_RUN_BY_GIT = ("receive", "textconv")
 
 _SETTINGS: dict[str, Any] = {
     "help_option_names": ["-h", "--help"],
