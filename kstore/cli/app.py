@@ -28,6 +28,7 @@ COMMANDS = (
     "import_",
     "export",
     "hook",
+    "clone",
 )
 _RUN_BY_GIT = ("receive", "textconv")
 
