@@ -16,7 +16,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from kstore import canonical as module
-from kstore.canonical import MAX_DEPTH, MAX_SAFE_INTEGER, CanonicalError, canonical, number
+from kstore.canonical import MAX_DEPTH, MAX_SAFE_INTEGER, CanonicalError, canonical, canonical_struct, number
 from kstore.digest import Digest
 
 VECTORS = Path(__file__).parent / "data" / "jcs"
@@ -169,6 +169,66 @@ def test_keys_are_in_the_order_of_their_utf16_code_units(value: dict[str, int]) 
 @given(points)
 def test_a_struct_is_the_object_of_its_fields(point: Point) -> None:
     assert canonical(point) == canonical(msgspec.to_builtins(point)) == rfc8785.dumps(msgspec.to_builtins(point))
+
+
+class Typed(msgspec.Struct, rename="camel"):
+    """What a type leaves open for numbers and keys to be spelled otherwise than by the standard."""
+
+    number: float
+    whole: int
+    text: str
+    numbers: dict[str, float]
+    keys: dict[str, str | float]
+    steps: list[int]
+    inner: "list[Typed]"
+    left_out: float | msgspec.UnsetType = msgspec.UNSET
+
+
+whole = st.integers(-MAX_SAFE_INTEGER, MAX_SAFE_INTEGER)
+doubles = numbers.map(float)
+# Keys and texts that look like what is searched for in the bytes.
+tricky = texts | st.sampled_from(['":1.0,', '":1e9', "1.0}", '"', "\\", "\U00010000"])
+typed: st.SearchStrategy[list[Typed]] = st.recursive(
+    st.just([]),
+    lambda inner: st.lists(
+        st.builds(
+            Typed,
+            doubles,
+            whole,
+            tricky,
+            st.dictionaries(tricky, doubles),
+            st.dictionaries(tricky, tricky | doubles),
+            st.lists(whole),
+            inner,
+            st.just(msgspec.UNSET) | doubles,
+        ),
+        max_size=3,
+    ),
+    max_leaves=3,
+).filter(bool)
+
+
+@given(typed)
+@example([Typed(1e16, 0, "", {"\uffff": -0.0, "\U00010000": 1e-7}, {}, [], [])])
+def test_a_struct_known_by_its_types_has_the_same_form(items: list[Typed]) -> None:
+    for item in items:
+        assert canonical_struct(item) == canonical(item) == rfc8785.dumps(msgspec.to_builtins(item))
+
+
+def test_every_spelling_of_a_double_is_told_apart_from_the_canonical_one() -> None:
+    for bits, spelling in vectors("ecmascript.txt"):
+        spelled = canonical_struct(Typed(double(bits), 0, "", {"a": double(bits)}, {}, [], []))
+        assert (
+            spelled
+            == (
+                f'{{"inner":[],"keys":{{}},"number":{spelling},"numbers":{{"a":{spelling}}},"steps":[],"text":"","whole":0}}'
+            ).encode()
+        )
+
+
+def test_a_struct_with_a_lone_surrogate_has_no_form() -> None:
+    with pytest.raises(CanonicalError, match="U\\+D800"):
+        canonical_struct(Typed(1, 0, "\ud800", {}, {}, [], []))
 
 
 @pytest.mark.parametrize(
