@@ -158,7 +158,11 @@ def test_an_interrupt_has_its_exit_code(tmp_path: Path) -> None:
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
     running = subprocess.Popen(
-        [sys.executable, "-m", "kstore", "digest", pipe], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        [sys.executable, "-m", "kstore", "digest", pipe],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        # Whoever runs the tests in the background has interrupts ignored, and a child takes that over.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
     # Opening it waits until the program does so, too: it is at work by then.
     with pipe.open("wb"):
