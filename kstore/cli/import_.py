@@ -12,6 +12,17 @@ from kstore.cli.options import DryRun, Jobs, Json, Quiet, Wait
 if TYPE_CHECKING:
     from kstore.actions.import_ import Imported
 
+_FIELDS = (
+    "rows",
+    "documents",
+    "added",
+    "present",
+    "metadata_updated",
+    "rejected",
+    "skipped",
+    "commit",
+    "warnings",
+)
 _SHOWN = 5
 """How many warnings are shown one by one."""
 
@@ -66,7 +77,7 @@ def command(
             progress=progress,
         )
     if json:
-        output.json(imported)
+        output.json({field: getattr(imported, field) for field in _FIELDS})
     _explain(imported, file, keep_going=keep_going, dry_run=dry_run, quiet=quiet)
     if imported.rejected:
         raise typer.Exit(1)
