@@ -157,12 +157,11 @@ def test_output_that_cannot_be_written(registry: Path) -> None:
 def test_an_interrupt_has_its_exit_code(tmp_path: Path) -> None:
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
+    # Whoever runs the tests in the background has interrupts ignored, and a child takes that over.
+    heeding = "import runpy, signal; signal.signal(signal.SIGINT, signal.default_int_handler); "
+    heeding += "runpy.run_module('kstore', run_name='__main__', alter_sys=True)"
     running = subprocess.Popen(
-        [sys.executable, "-m", "kstore", "digest", pipe],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        # Whoever runs the tests in the background has interrupts ignored, and a child takes that over.
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+        [sys.executable, "-c", heeding, "digest", pipe], stdout=subprocess.PIPE, stderr=subprocess.PIPE
     )
     # Opening it waits until the program does so, too: it is at work by then.
     with pipe.open("wb"):
