@@ -8,11 +8,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from hypothesis import settings
 
 from tests.registries import ALL, kstore
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+
+# How long an example takes says something of the machine, nothing of the code; timing is for benchmarks/.
+settings.register_profile("untimed", settings(), deadline=None)
+settings.load_profile("untimed")
 
 SHAPES = [(bare, fanout) for bare in (False, True) for fanout in (1, 2)]
 
