@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
 
-from kstore.canonical import CanonicalError, canonical_struct
+from kstore.canonical import CanonicalError, canonical_struct, has_astral
 from kstore.digest import Digest
 from kstore.schema.custom import read
 from kstore.schema.kinds import API_VERSION, KINDS, body_type, document_type, spec_type
@@ -97,8 +97,8 @@ _METADATA = msgspec.json.Decoder(Metadata, dec_hook=read)
 # How msgspec refuses: UnicodeError is for what is no UTF-8 and for a lone surrogate where a name was expected.
 _REFUSED = (msgspec.DecodeError, UnicodeError, RecursionError)
 
-# What UTF-8 begins each character beyond U+FFFF with, and how an escape of one begins.
-_BEYOND = re.compile(rb"[\xf0-\xf4]|\\u[dD]").search
+_ESCAPE_BEYOND = re.compile(rb"\\u[dD]").search
+"""Finds how an escape of a character beyond U+FFFF begins."""
 
 
 def check(value: object) -> Record:
@@ -236,14 +236,15 @@ def _record(kind: str, spec: msgspec.Struct, metadata: Metadata, value: Callable
     except CanonicalError:  # a lone surrogate, which the slow road finds the place of
         _refuse(document_type(kind), value())
         raise
-    if _may_count_differently(body) or _may_count_differently(metadata_bytes):
+    # What was spelled here has no escapes of such characters.
+    if has_astral(body) or has_astral(metadata_bytes):
         _refuse(document_type(kind), value())
     return Record(kind, spec, metadata, body, metadata_bytes, Digest.of(body))
 
 
 def _may_count_differently(data: bytes) -> bool:
     """Tell whether a text in here may have more UTF-16 code units than characters."""
-    return not (data.isascii() and b"\\u" not in data) and _BEYOND(data) is not None
+    return has_astral(data) or (b"\\u" in data and _ESCAPE_BEYOND(data) is not None)
 
 
 def _refuse(cls: type[msgspec.Struct], value: object) -> None:

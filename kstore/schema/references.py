@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from operator import attrgetter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -83,16 +83,20 @@ def targets(kind: str, spec: object) -> tuple[str, ...]:
     return _TARGETS[kind](spec) if kind in _TARGETS else ()
 
 
-def _reader(field: ReferenceField) -> attrgetter[str]:
-    """Read a field by its name in Python, `operation.spec_digest`."""
-    return attrgetter(re.sub("([A-Z])", r"_\1", field.field).lower())
+def _python_name(field: ReferenceField) -> str:
+    """Give a field's path in Python, `operation.spec_digest`."""
+    return re.sub("([A-Z])", r"_\1", field.field).lower()
 
 
-_READERS = {kind: tuple((field, _reader(field)) for field in fields) for kind, fields in REFERENCES.items()}
+_READERS = {
+    kind: tuple((field, attrgetter(_python_name(field))) for field in fields) for kind, fields in REFERENCES.items()
+}
 
 
-def _all_of(readers: list[attrgetter[str]]) -> Callable[[object], tuple[str, ...]]:
-    return lambda spec: tuple([read(spec) for read in readers])
+def _all_of(names: list[str]) -> Callable[[object], tuple[str, ...]]:
+    read: attrgetter[Any] = attrgetter(*names)
+    # One that reads a single field gives its value and no tuple.
+    return read if len(names) > 1 else lambda spec: (read(spec),)
 
 
-_TARGETS = {kind: _all_of([read for _, read in readers]) for kind, readers in _READERS.items()}
+_TARGETS = {kind: _all_of([_python_name(field) for field in fields]) for kind, fields in REFERENCES.items()}
