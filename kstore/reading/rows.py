@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from kstore.reading.limits import MAX_DOCUMENT_BYTES
+from kstore.reading.row_keys import RowError, refuse_repeats
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
 
-class Piece(NamedTuple):
+class Piece(msgspec.Struct, frozen=True, gc=False):
     """One document that a line holds.
 
     Attributes:
@@ -26,15 +27,11 @@ class Piece(NamedTuple):
     stated: str | None = None
 
 
-class Row(NamedTuple):
+class Row(msgspec.Struct, frozen=True, gc=False):
     """What a line holds: the documents of a row, or none where its table holds nothing of its own."""
 
     table: str
     pieces: tuple[Piece, ...]
-
-
-class RowError(ValueError):
-    """A line is no row, or lacks what a row of its table has."""
 
 
 SINGLE_TABLES = {
@@ -55,16 +52,12 @@ BUNDLE_TABLES = {
 }
 """The tables whose rows have a bundle for a manifest: its roles, and the field that states the digest of each."""
 
-_NULL = msgspec.Raw(b"null")
-_FIELDS = sorted(
-    {*SINGLE_TABLES.values(), *(field for roles in BUNDLE_TABLES.values() for field in roles.values())} - {""}
-)
-_Fields = msgspec.defstruct(
-    "Fields", [("manifest", msgspec.Raw, _NULL), *((field, str | None, None) for field in _FIELDS)]
-)
-_Line = msgspec.defstruct("Line", [("table", str), ("row", _Fields)])
+_NULL = b"null"
+_Line = msgspec.defstruct("Line", [("table", str), ("row", dict[str, msgspec.Raw])], gc=False)
 _decode_line: Callable[[bytes], Any] = msgspec.json.Decoder(_Line).decode
 _decode_bundle = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
+_decode_stated = msgspec.json.Decoder(str | None).decode
+_encode = msgspec.json.Encoder().encode
 
 
 def document_row(line: bytes) -> Row:
@@ -80,31 +73,37 @@ def catalog_row(line: bytes) -> Row:
     """Read a row of the catalogue's export, `{"table": …, "row": {…, "manifest": …}}`.
 
     Raises:
-        RowError: It is no such row, or a row of a table with manifests has none.
+        RowError: It is no such row, a row of a table with manifests has none, or a key stands twice in it outside of
+            its documents.
     """
     try:
         read = _decode_line(line)
         table, row = read.table, read.row
-        manifest = bytes(row.manifest)
-        if manifest == b"null":
-            if table in SINGLE_TABLES or table in BUNDLE_TABLES:
+        # msgspec's decoder takes the last of two members with one key. A line that had any is longer than what came of
+        # it; so is one with spaces in it, which is looked at with care.
+        spelled = _encode(read)
+        repeats = spelled != line and spelled != line.strip()
+        manifest = bytes(row.get("manifest", _NULL))
+        roles = BUNDLE_TABLES.get(table)
+        documents = {} if roles is None or manifest == _NULL else _decode_bundle(manifest)
+        if repeats or (documents and _encode(documents) != manifest):
+            refuse_repeats(line, bundle=roles is not None)
+        if manifest == _NULL:
+            if roles is not None or table in SINGLE_TABLES:
                 raise RowError(f"expected a manifest in a row of {table}, found none")
             return Row(table, ())
-        roles = BUNDLE_TABLES.get(table)
         if roles is None:
-            field = SINGLE_TABLES.get(table, "")
-            return Row(table, (_piece(manifest, field, getattr(row, field) if field else None),))
-        documents = _decode_bundle(manifest)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+            return Row(table, (_piece(manifest, SINGLE_TABLES.get(table, ""), row),))
+        if "run" not in documents or not documents.keys() <= roles.keys():
+            expected = f"expected a manifest of {', '.join(roles)} in a row of {table}"
+            raise RowError(f"{expected}, found {', '.join(documents)}")
+        return Row(table, tuple([_piece(bytes(text), roles[role], row) for role, text in documents.items()]))
+    except (msgspec.DecodeError, UnicodeError, RecursionError) as error:
         raise RowError(f"expected a row of the catalogue: {error}") from None
-    if "run" not in documents or not documents.keys() <= roles.keys():
-        raise RowError(f"expected a manifest of {', '.join(roles)} in a row of {table}, found {', '.join(documents)}")
-    pieces = (_piece(text, roles[role], getattr(row, roles[role])) for role, text in documents.items())
-    return Row(table, tuple(pieces))
 
 
-def _piece(document: bytes | msgspec.Raw, field: str = "", stated: str | None = None) -> Piece:
-    text = bytes(document)
-    if len(text) > MAX_DOCUMENT_BYTES:
-        raise RowError(f"expected a document of at most {MAX_DOCUMENT_BYTES:,} bytes, found {len(text):,}")
-    return Piece(text, field, stated)
+def _piece(document: bytes, field: str = "", row: Mapping[str, msgspec.Raw] | None = None) -> Piece:
+    if len(document) > MAX_DOCUMENT_BYTES:
+        raise RowError(f"expected a document of at most {MAX_DOCUMENT_BYTES:,} bytes, found {len(document):,}")
+    stated = row.get(field) if row and field else None
+    return Piece(document, field, None if stated is None else _decode_stated(stated))

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from kstore.reading.limits import MAX_DOCUMENT_BYTES
-from kstore.reading.rows import BUNDLE_TABLES, SINGLE_TABLES, Piece, Row, RowError, catalog_row, document_row
+from kstore.reading.row_keys import RowError
+from kstore.reading.rows import BUNDLE_TABLES, SINGLE_TABLES, Piece, Row, catalog_row, document_row
 
 BUNDLE = BUNDLE_TABLES["benchmark_runs"]
 DOCUMENT = b'{"kind":"x"}'
@@ -98,3 +99,48 @@ def test_a_document_has_at_most_1_mib() -> None:
 
 def test_a_line_that_is_a_document() -> None:
     assert document_row(b' {"kind": "x"}\r') == Row("", (Piece(b' {"kind": "x"}\r'),))
+
+
+GOOD = b'{"table":"projects","row":{"id":"1","manifest":{"a":1,"a":2}}}'
+RUNS = b'{"table":"benchmark_runs","row":{"id":"1","manifest":{"run":{"a":1,"a":2}}}}'
+
+TWICE = [
+    pytest.param(b'"table":"projects"', b'"table":"x","table":"projects"', "'table' once in the line", id="table"),
+    pytest.param(b'"row":{', b'"row":{"manifest":{}},"row":{', "'row' once in the line", id="row"),
+    pytest.param(b'"manifest"', b'"manifest":{},"manifest"', "'manifest' once in its row", id="manifest"),
+    pytest.param(b'"manifest"', b'"manifest" : {}, "manifest"', "'manifest' once in its row", id="spaces"),
+    pytest.param(b'"manifest"', rb'"m\u0061nifest":{},"manifest"', "'manifest' once in its row", id="escape"),
+    pytest.param(b'"manifest"', b'"manifest":null,"manifest":null,"x"', "'manifest' once in its row", id="nulls"),
+    pytest.param(b'"id"', b'"id":"0","id"', "'id' once in its row", id="a key that is not read"),
+]
+
+
+@pytest.mark.parametrize(("written", "twice", "expected"), TWICE)
+def test_a_key_that_stands_twice_is_seen(written: bytes, twice: bytes, expected: str) -> None:
+    for good in (GOOD, GOOD + b"\r"):
+        assert catalog_row(good).pieces
+        with pytest.raises(RowError, match=f"duplicate key: expected {expected}, found it 2 times"):
+            catalog_row(good.replace(written, twice, 1))
+
+
+def test_a_role_that_stands_twice_is_seen() -> None:
+    assert catalog_row(RUNS).pieces
+    for again in (b'"run":{},"run"', b'"run": {}, "run"', rb'"r\u0075n":{},"run"'):
+        with pytest.raises(RowError, match="duplicate key: expected 'run' once in its manifest, found it 2 times"):
+            catalog_row(RUNS.replace(b'"run"', again))
+
+
+@pytest.mark.parametrize("good", [GOOD, RUNS])
+def test_spelling_a_row_otherwise_changes_nothing(good: bytes) -> None:
+    """What stands twice inside a document is for those to see who read the document."""
+    spaced = good.replace(b",", b" , ").replace(b'"id"', rb'"i\u0064"').replace(b'"1"', rb'"\u00e9 \/ NaN"')
+    for text in (b" " + good + b"\t\r", spaced):
+        assert [piece.document.replace(b" ", b"") for piece in catalog_row(text).pieces] == [
+            piece.document for piece in catalog_row(good).pieces
+        ]
+
+
+def test_what_only_one_reader_takes_for_json_is_no_row() -> None:
+    for number in (b"01", b"1.", b"+1", b"NaN", b"tru", b'"\t"'):
+        with pytest.raises(RowError, match="expected a row of the catalogue"):
+            catalog_row(GOOD.replace(b'"1"', b" " + number))
