@@ -26,6 +26,14 @@ MAX_FILE = 1_048_576
 """The most bytes that a file under store/ may have: a document is at most this long, and so is every part of it."""
 
 Part: TypeAlias = Literal["objects", "metadata"]
+SignedPart: TypeAlias = Literal["attestations", "trust", "checkpoints"]
+
+SIGNED_FOLDERS: dict[SignedPart, str] = {
+    "attestations": f"{STORE}/attestations",
+    "trust": f"{STORE}/trust",
+    "checkpoints": f"{STORE}/checkpoints",
+}
+"""Where signed files lie: there nothing ever changes or goes."""
 
 
 class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -79,9 +87,27 @@ _IN_PLACE = {
 _FOLDERS = {
     fanout: re.compile(rf"store|store/(?:objects|metadata)(?:/[0-9a-f]{{2}}){{0,{fanout}}}") for fanout in (1, 2)
 }
+_SIGNED_FILE = re.compile(
+    r"store/(?:(attestations)/(?:.*/)?([0-9a-f]{64})/([0-9a-f]{64})\.json"
+    r"|(trust)/([1-9][0-9]{0,9})\.json|(checkpoints)/(?!0{10})([0-9]{10})\.json)",
+    re.DOTALL,
+)
+_STATEMENT_IN_PLACE = {
+    1: re.compile(r"store/attestations/([0-9a-f]{2})/((?=\1)[0-9a-f]{64})/([0-9a-f]{64})\.json").fullmatch,
+    2: re.compile(
+        r"store/attestations/([0-9a-f]{2})/([0-9a-f]{2})/((?=\1\2)[0-9a-f]{64})/([0-9a-f]{64})\.json"
+    ).fullmatch,
+}
+_SIGNED_FOLDERS = {
+    fanout: re.compile(
+        rf"store/(?:trust|checkpoints|attestations(?:/[0-9a-f]{{2}}){{0,{fanout}}}"
+        rf"|attestations(?:/[0-9a-f]{{2}}){{{fanout}}}/[0-9a-f]{{64}})"
+    )
+    for fanout in (1, 2)
+}
 
 
-class Place(msgspec.Struct, frozen=True):
+class Place(msgspec.Struct, frozen=True, gc=False):
     """What a path under store/ says that its file is.
 
     Attributes:
@@ -118,6 +144,11 @@ def place_of(path: str, fanout: int) -> Place | None:
     return Place(part, digest, path_of(part, digest, fanout))
 
 
+def name_in_place(path: str, fanout: int) -> str | None:
+    """Give the 64 hexadecimal digits of a record's name, where a path is where one of its files belongs; else None."""
+    return None if _IN_PLACE[fanout](path) is None else path[-69:-5]
+
+
 def is_folder(path: str, fanout: int) -> bool:
     """Tell whether a folder of this path belongs in a registry; what lies below one that does not is not looked at."""
     return _FOLDERS[fanout].fullmatch(path) is not None
@@ -126,3 +157,69 @@ def is_folder(path: str, fanout: int) -> bool:
 def holds_records(path: str, fanout: int) -> bool:
     """Tell whether a folder that belongs is one of those that records' files lie in."""
     return path.count("/") == 1 + fanout
+
+
+class SignedPlace(msgspec.Struct, frozen=True):
+    """What a path under store/ says that its signed file is.
+
+    Attributes:
+        part: The folder that it lies in.
+        right: The path where that file belongs.
+        subject: The record that an attestation is about.
+        digest: The SHA-256 of an attestation's bytes, which is its name.
+        number: The number of a policy or a checkpoint, counted from 1.
+    """
+
+    part: SignedPart
+    right: str
+    subject: Digest | None = None
+    digest: Digest | None = None
+    number: int | None = None
+
+
+def attestation_folder(subject: Digest, fanout: int) -> str:
+    """Give the folder of the statements about a record: `store/attestations/ab/ab…` for a fan-out of 1."""
+    return path_of("objects", subject, fanout).removesuffix(".json").replace("/objects/", "/attestations/", 1)
+
+
+def attestation_path(subject: Digest, digest: Digest, fanout: int) -> str:
+    """Give the path of a signed statement about a record, whose name is the SHA-256 of its bytes."""
+    return f"{attestation_folder(subject, fanout)}/{digest.hex}.json"
+
+
+def policy_path(number: int) -> str:
+    """Give the path of a trust policy, counted from 1."""
+    return f"{STORE}/trust/{number}.json"
+
+
+def checkpoint_path(number: int) -> str:
+    """Give the path of a checkpoint, counted from 1."""
+    return f"{STORE}/checkpoints/{number:010d}.json"
+
+
+def signed_place_of(path: str, fanout: int) -> SignedPlace | None:
+    """Say which signed file a path names, or None where the path names none.
+
+    An attestation may lie in a wrong folder: then `right` differs from the path.
+    """
+    if _STATEMENT_IN_PLACE[fanout](path):
+        return SignedPlace("attestations", path, Digest("sha256:" + path[-134:-70]), Digest("sha256:" + path[-69:-5]))
+    match = _SIGNED_FILE.fullmatch(path)
+    if match is None:
+        return None
+    if match[1]:
+        subject, digest = Digest("sha256:" + match[2]), Digest("sha256:" + match[3])
+        return SignedPlace("attestations", attestation_path(subject, digest, fanout), subject, digest)
+    if match[4]:
+        return SignedPlace("trust", path, number=int(match[5]))
+    return SignedPlace("checkpoints", path, number=int(match[7]))
+
+
+def is_signed(path: str) -> bool:
+    """Tell whether a path lies in one of the folders of signed files."""
+    return path.startswith(tuple(f"{folder}/" for folder in SIGNED_FOLDERS.values()))
+
+
+def is_signed_folder(path: str, fanout: int) -> bool:
+    """Tell whether a folder of this path is one that signed files lie in, or lie below."""
+    return _SIGNED_FOLDERS[fanout].fullmatch(path) is not None

@@ -11,7 +11,21 @@ from hypothesis import strategies as st
 
 from kstore.digest import Digest
 from kstore.errors import KstoreError
-from kstore.layout import Part, Place, Settings, is_folder, path_of, place_of
+from kstore.layout import (
+    Part,
+    Place,
+    Settings,
+    SignedPlace,
+    attestation_folder,
+    attestation_path,
+    checkpoint_path,
+    is_folder,
+    is_signed_folder,
+    path_of,
+    place_of,
+    policy_path,
+    signed_place_of,
+)
 
 digests = st.binary(max_size=8).map(Digest.of)
 parts = st.sampled_from(["objects", "metadata"])
@@ -93,6 +107,91 @@ def test_the_folders_above_a_record_belong_and_no_deeper_ones(part: Part, digest
 )
 def test_other_folders_do_not_belong(path: str) -> None:
     assert not is_folder(path, 1)
+
+
+@given(digests, digests, fanouts)
+def test_the_place_of_an_attestation_is_the_inverse_of_its_path(subject: Digest, digest: Digest, fanout: int) -> None:
+    path = attestation_path(subject, digest, fanout)
+    assert signed_place_of(path, fanout) == SignedPlace("attestations", path, subject, digest)
+    assert path.rpartition("/")[0] == attestation_folder(subject, fanout)
+    assert place_of(path, fanout) is None
+
+
+@given(st.integers(1, 9_999_999_999))
+def test_the_places_of_policies_and_checkpoints_are_the_inverses_of_their_paths(number: int) -> None:
+    policy, checkpoint = policy_path(number), checkpoint_path(number)
+    assert signed_place_of(policy, 1) == SignedPlace("trust", policy, number=number)
+    assert signed_place_of(checkpoint, 1) == SignedPlace("checkpoints", checkpoint, number=number)
+    assert place_of(policy, 1) is place_of(checkpoint, 1) is None
+
+
+def test_the_paths_of_signed_files_are_those_of_the_format() -> None:
+    name = "f" * 64
+    digest = Digest("sha256:" + name)
+    assert attestation_path(DIGEST, digest, 1) == f"store/attestations/01/{DIGEST.hex}/{name}.json"
+    assert attestation_path(DIGEST, digest, 2) == f"store/attestations/01/23/{DIGEST.hex}/{name}.json"
+    assert policy_path(1) == "store/trust/1.json"
+    assert checkpoint_path(12) == "store/checkpoints/0000000012.json"
+
+
+@given(digests, digests, fanouts, st.lists(st.text("0123456789abcdef", min_size=1, max_size=3), max_size=3))
+def test_an_attestation_in_a_wrong_folder_says_where_it_belongs(
+    subject: Digest, digest: Digest, fanout: int, folders: list[str]
+) -> None:
+    right = attestation_path(subject, digest, fanout)
+    path = "/".join(["store/attestations", *folders, subject.hex, f"{digest.hex}.json"])
+    place = signed_place_of(path, fanout)
+    assert place is not None
+    assert place.right == right
+    assert (place.right == path) == (folders == right.split("/")[2:-2])
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "store/trust/0.json",
+        "store/trust/01.json",
+        "store/trust/1.JSON",
+        "store/trust/1.json\n",
+        "store/trust/x/1.json",
+        "store/trust/12345678901.json",
+        "store/trust/¹.json",
+        "store/checkpoints/1.json",
+        "store/checkpoints/0000000000.json",
+        "store/checkpoints/00000000001.json",
+        "store/checkpoints/x/0000000001.json",
+        "trust/1.json",
+        "store/attestations/1.json",
+        f"store/attestations/01/{DIGEST.hex}.json",
+        f"store/attestations/01/{DIGEST.hex}/x.json",
+        f"store/attestations/01/{DIGEST.hex}/{DIGEST.hex}.json.orig",
+        f"store/attestations/01/{DIGEST.hex.upper()}/{DIGEST.hex}.json",
+        f"store/objects/01/{DIGEST.hex}.json",
+        "store/kstore.json",
+        "",
+    ],
+)
+def test_what_is_no_signed_file_has_no_place(path: str) -> None:
+    assert signed_place_of(path, 1) is None
+
+
+@given(digests, digests, fanouts)
+def test_the_folders_above_a_signed_file_belong_and_no_deeper_ones(
+    subject: Digest, digest: Digest, fanout: int
+) -> None:
+    for path in (attestation_path(subject, digest, fanout), policy_path(1), checkpoint_path(1)):
+        steps = path.split("/")
+        assert all(is_signed_folder("/".join(steps[:end]), fanout) for end in range(2, len(steps)))
+        assert not is_signed_folder("/".join([*steps[:-1], "ab"]), fanout)
+        assert not any(is_folder("/".join(steps[:end]), fanout) for end in range(2, len(steps)))
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["", "store", "store/objects", "store/attestation", "store/trust/1", "store/attestations/zz", "store/trust\n"],
+)
+def test_other_folders_have_no_signed_files(path: str) -> None:
+    assert not is_signed_folder(path, 1)
 
 
 @given(fanouts, st.lists(st.sampled_from(["environmentDigest", "workloadDigest", "operation.specDigest"]), unique=True))
