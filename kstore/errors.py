@@ -38,6 +38,12 @@ class LockedError(KstoreError):
     exit_code = 11
 
 
+class NoTrustError(KstoreError):
+    """A signature is wanted, and nothing says whose: no policy is pinned, or there is none."""
+
+    exit_code = 12
+
+
 class Fault(msgspec.Struct, frozen=True):
     """One thing that is wrong with one document.
 

@@ -9,7 +9,7 @@ from collections import OrderedDict
 from typing import TYPE_CHECKING, NamedTuple
 
 from kstore.git.files import Entry, UnreadableError, printable
-from kstore.git.listing import NOTHING, Listing, name_in
+from kstore.git.listing import NOTHING, Listing, mode_in, name_in
 from kstore.git.raw import MAX_TREE, TREE, DamagedObjectError
 from kstore.git.tree import type_of
 from kstore.layout import STORE
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 _OID = 20
 _CACHED_BYTES = 32 * 2**20
+_SHORT = 1024
 
 
 class Difference(NamedTuple):
@@ -64,7 +65,8 @@ class Trees:
         if kind != TREE:
             raise DamagedObjectError(f"git object {oid.hex()} should be a tree; run git fsck")
         try:
-            found = Listing(oid, data, like)
+            # A short tree is split faster than it is compared.
+            found = Listing(oid, data, like if len(data) > _SHORT else None)
         except ValueError as error:
             raise DamagedObjectError(f"git tree {oid.hex()} is damaged: {error}; run git fsck") from error
         self._cache[oid] = found
@@ -95,7 +97,7 @@ class Trees:
             return None
         like = self.at_hand(self._last.get(folder))
         entry = self.get(oid, like).named(name.encode("utf-8", "surrogateescape"))
-        return None if entry is None else (_mode(entry), entry[-_OID:])
+        return None if entry is None else (mode_in(entry), entry[-_OID:])
 
 
 def differences(
@@ -138,6 +140,39 @@ def differences(
         waiting.extend(reversed(inner))
 
 
+def additions(trees: Trees, path: str, now: bytes, befores: Sequence[bytes]) -> Iterator[tuple[str, bytes]]:
+    """Give the files in a folder, and below it, that it has now and none of its versions before had.
+
+    Args:
+        trees: Where trees are read from.
+        path: The folder's path.
+        now: Its tree.
+        befores: Its trees before.
+
+    Returns:
+        The path and the id of each plain file; files of another mode alone are not among them.
+
+    Raises:
+        UnreadableError: A folder cannot be read.
+    """
+    if now in befores:
+        return
+    olds = [trees.get(before) for before in befores]
+    here = trees.get(now, olds[0] if olds else None)
+    new = here.entries if not olds else here.against(olds[0])[0]
+    for entry in new:
+        name, kind = name_in(entry), type_of(mode_in(entry))
+        same = [old for old in (each.named(name) for each in olds) if old is not None]
+        if entry in same:
+            continue
+        at = f"{path}/{printable(name.decode('utf-8', 'surrogateescape'))}"
+        if kind == "folder":
+            inner = [old[-_OID:] for old in same if type_of(mode_in(old)) == "folder"]
+            yield from additions(trees, at, entry[-_OID:], inner)
+        elif kind == "file" and all(old[-_OID:] != entry[-_OID:] for old in same):
+            yield at, entry[-_OID:]
+
+
 def _opened(trees: Trees, oid: bytes | None, like: Listing | None, path: str, trouble: Trouble) -> Listing | None:
     if oid is None:
         return NOTHING
@@ -175,9 +210,5 @@ def _folder(path: str, now: Listing, olds: Sequence[Listing]) -> Iterator[Differ
 def _entry(path: str, entry: bytes | None) -> Entry | None:
     if entry is None:
         return None
-    mode = _mode(entry)
+    mode = mode_in(entry)
     return Entry(path, type_of(mode), mode, entry[-_OID:])
-
-
-def _mode(entry: bytes) -> int:
-    return int(entry[: entry.index(b" ")], 8)

@@ -18,7 +18,7 @@ REGULAR = 0o100644
 """The one mode that a file under store/ may have."""
 
 
-class Entry(msgspec.Struct, frozen=True, array_like=True):
+class Entry(msgspec.Struct, frozen=True, array_like=True, gc=False):
     r"""One thing that a scan met.
 
     Attributes:

@@ -88,10 +88,10 @@ class FolderFiles:
 
 
 def _type(entry: os.DirEntry[str]) -> Type:
-    if entry.is_symlink():
-        return "link"
     if entry.is_file(follow_symlinks=False):
         return "file"
+    if entry.is_symlink():
+        return "link"
     return "folder" if entry.is_dir(follow_symlinks=False) else "special"
 
 

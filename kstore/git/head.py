@@ -11,11 +11,12 @@ import os
 from typing import TYPE_CHECKING
 
 from dulwich.reflog import format_reflog_line
-from dulwich.refs import HEADREF, DiskRefsContainer
+from dulwich.refs import DiskRefsContainer
 
 from kstore.errors import KstoreError
+from kstore.git.branches import head_of
 from kstore.git.durable import sync_folder
-from kstore.git.lock import link_when_free
+from kstore.git.lock import clear_own, link_when_free
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -43,11 +44,11 @@ def move_head(repo: Repo, place: Place, parent: bytes | None, commit: Commit, wa
     """
     if not isinstance(repo.refs, DiskRefsContainer):
         raise KstoreError(f"{place.root}: expected branches in files, as git has them by default")
-    branch = os.fsdecode(repo.refs.follow(HEADREF)[0][-1])
-    detached = branch == os.fsdecode(HEADREF)
-    path = (place.git_dir if detached else place.common_dir) / branch
+    branch = head_of(place).branch
+    name = (place.git_dir, "HEAD") if branch is None else (place.common_dir, branch)
+    path = name[0] / name[1]
     with _locked(path, commit.id + b"\n", place.common_dir / "kstore" / "ref", wait) as lock:
-        if repo.refs.follow(HEADREF)[1] != parent:
+        if head_of(place) != (branch, parent):
             raise KstoreError(
                 f"{place.root}: somebody committed while this was writing; nothing was changed, run it again"
             )
@@ -55,7 +56,7 @@ def move_head(repo: Repo, place: Place, parent: bytes | None, commit: Commit, wa
     # The commit stands from here on, whether or not the disk takes what follows.
     with contextlib.suppress(OSError):
         sync_folder(path.parent)
-    for log in {place.git_dir / "logs" / "HEAD", (place.git_dir if detached else place.common_dir) / "logs" / branch}:
+    for log in {place.git_dir / "logs" / "HEAD", name[0] / "logs" / name[1]}:
         with contextlib.suppress(OSError):
             _note(log, parent, commit, always=place.work_tree is not None)
 
@@ -69,8 +70,7 @@ def _locked(path: Path, data: bytes, own: Path, wait: float) -> Iterator[Path]:
     """
     lock = path.with_name(path.name + ".lock")
     path.parent.mkdir(parents=True, exist_ok=True)
-    if own.exists() and lock.exists() and own.samefile(lock):
-        lock.unlink()
+    clear_own(own, lock)
     own.unlink(missing_ok=True)
     try:
         _write_synced(own, data)

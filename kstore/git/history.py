@@ -9,24 +9,27 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from kstore.git.difference import Trees, differences
+from kstore.git.branches import Head, head_of, lost_head
+from kstore.git.difference import Trees, additions, differences
 from kstore.git.files import UnreadableError
+from kstore.git.listing import name_in
 from kstore.git.pack_check import damaged_packs
-from kstore.git.raw import BLOB, COMMIT, MAX_TREE, DamagedObjectError
+from kstore.git.raw import BLOB, COMMIT, MAX_TREE, DamagedObjectError, RawObjects
+from kstore.git.tree import type_of
 from kstore.layout import MAX_FILE
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Container, Iterator, Sequence
 
     from kstore.git.difference import Difference
     from kstore.git.place import Place
-    from kstore.git.raw import RawObjects
 
 _HEADER = re.compile(
     rb"tree (?P<tree>[0-9a-f]{40})\n(?P<parents>(?:parent [0-9a-f]{40}\n)*)(?:author (?P<author>[^\n]*)\n)?"
+    rb"(?:committer (?P<committer>[^\n]*)\n)?"
 )
 _STAMP = re.compile(rb"(?P<who>.*) (?P<time>-?[0-9]{1,18}) (?P<zone>[+-][0-9]{4})")
-_CACHED_COMMITS = 1024
+_CACHED_COMMITS = 16_384
 _PARENT_LINE = len("parent ") + 40 + 1
 _PROMISOR = re.compile(rb"^\s*(?:partialclone\s*=|promisor\s*=\s*true)", re.IGNORECASE | re.MULTILINE)
 
@@ -40,6 +43,7 @@ class Commit(msgspec.Struct, frozen=True):
         parents: Its parents' ids.
         stamp: The line that says who made it, and when, as it is.
         subject: The first line of its message.
+        time: When it was committed, in seconds since 1970 by the committer's clock; 0 where it says nothing.
     """
 
     id: str
@@ -47,6 +51,7 @@ class Commit(msgspec.Struct, frozen=True):
     parents: tuple[bytes, ...]
     stamp: bytes
     subject: str
+    time: int = 0
 
     @property
     def author(self) -> str:
@@ -87,20 +92,27 @@ class History:
     Attributes:
         head: The commit that HEAD names, 20 bytes, or None before the first commit.
         branch: The branch that HEAD names, `refs/heads/main`, or None where it names a commit itself.
+        lost_head: Why HEAD should lead to a commit and does not; see `kstore.git.branches.lost_head`.
         shallow: The commits whose parents a shallow clone left out, by their ids in hexadecimal digits.
         partial: Whether another repository has promised objects that this one may lack.
     """
 
-    def __init__(self, place: Place, objects: RawObjects, head: bytes | None, branch: str | None) -> None:
-        """Look at the history of the commit `head`, 20 bytes; None is a repository without commits."""
+    def __init__(self, place: Place, objects: RawObjects, head: Head) -> None:
+        """Look at the history of what HEAD leads to."""
         self._place = place
         self._objects = objects
-        self.head = head
-        self.branch = branch
+        self._head = head
+        self.head = None if head.commit is None else bytes.fromhex(head.commit.decode())
+        self.branch = head.branch
+        self.lost_head = lost_head(place, head)
         self._trees = Trees(objects)
         self._commits: dict[bytes, Commit] = {}
         self.shallow = _ids(place, "shallow")
         self.partial = _is_partial(place)
+
+    def __reduce__(self) -> tuple[type[History], tuple[Place, RawObjects, Head]]:
+        """Travel to another process without what was read already."""
+        return History, (self._place, self._objects, self._head)
 
     def gaps(self) -> Iterator[Gap]:
         """Say what of this clone hides parts of history, without looking whether they are missed."""
@@ -121,8 +133,14 @@ class History:
             "git fetch --refetch --no-filter",
         )
 
-    def commits(self, start: bytes | None = None) -> tuple[dict[bytes, tuple[bytes, ...]], list[Lost]]:
+    def commits(
+        self, start: bytes | None = None, known: Container[bytes] = frozenset()
+    ) -> tuple[dict[bytes, tuple[bytes, ...]], list[Lost]]:
         """Find all commits that HEAD reaches, or another commit.
+
+        Args:
+            start: Where to begin instead of HEAD.
+            known: Commits that are left out, and what they alone reach.
 
         Returns:
             The parents of every commit, in an order in which parents come before their children and the first parent's
@@ -131,7 +149,9 @@ class History:
         parents: dict[bytes, tuple[bytes, ...]] = {}
         ordered: dict[bytes, tuple[bytes, ...]] = {}
         lost: dict[bytes, Lost] = {}
-        waiting: list[tuple[bytes, str | None]] = [(oid, None) for oid in (start or self.head,) if oid]
+        waiting: list[tuple[bytes, str | None]] = [
+            (oid, None) for oid in (start or self.head,) if oid and oid not in known
+        ]
         while waiting:
             oid, child = waiting[-1]
             if oid in parents or oid in lost:
@@ -145,7 +165,9 @@ class History:
                 lost[oid] = Lost(oid.hex(), child, error)
                 continue
             parents[oid] = commit.parents
-            waiting.extend((each, commit.id) for each in reversed(commit.parents) if each not in parents)
+            waiting.extend(
+                (each, commit.id) for each in reversed(commit.parents) if each not in parents and each not in known
+            )
         return ordered, list(lost.values())
 
     def commit(self, oid: bytes) -> Commit:
@@ -168,6 +190,7 @@ class History:
             tuple(bytes.fromhex(lines[start : start + 40].decode()) for start in starts),
             match["author"] or b"",
             _text(data.partition(b"\n\n")[2].lstrip(b"\n").partition(b"\n")[0]),
+            _time(match["committer"] or b""),
         )
         if len(self._commits) >= _CACHED_COMMITS:
             del self._commits[next(iter(self._commits))]
@@ -193,6 +216,21 @@ class History:
         """
         return self._trees.find(commit.tree, path)
 
+    def names(self, commit: Commit, folder: str) -> list[str]:
+        """Give the names in a folder of a commit; none where it has no such folder.
+
+        Raises:
+            UnreadableError: The folder, or one on the way, cannot be read.
+        """
+        found = self.find(commit, folder)
+        if found is None or type_of(found[0]) != "folder":
+            return []
+        return [name_in(entry).decode("utf-8", "surrogateescape") for entry in self._trees.get(found[1]).entries]
+
+    def additions(self, folder: str, now: bytes, befores: Sequence[bytes]) -> Iterator[tuple[str, bytes]]:
+        """Give what a folder has and had not before; see `kstore.git.difference.additions`."""
+        return additions(self._trees, folder, now, befores)
+
     def differences(
         self,
         commit: Commit,
@@ -202,6 +240,21 @@ class History:
     ) -> Iterator[Difference]:
         """Compare a commit with its parents; see `kstore.git.difference.differences`."""
         return differences(self._trees, commit.tree, [parent.tree for parent in parents], enters, trouble)
+
+
+def history_of(place: Place, commit: bytes | None) -> History:
+    """Give the history of a commit, 40 hexadecimal digits, or of HEAD; like `head_files` it opens no repository.
+
+    Raises:
+        KstoreError: HEAD names something that is no commit id.
+    """
+    head = head_of(place) if commit is None else Head(None, commit)
+    return History(place, RawObjects(place.common_dir / "objects"), head)
+
+
+def _time(stamp: bytes) -> int:
+    match = _STAMP.fullmatch(stamp)
+    return 0 if match is None else max(0, int(match["time"]))
 
 
 def _date(time: int, zone: str) -> str:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import msgspec
 
 from kstore.errors import KstoreError
+from kstore.git.branches import Head
 from kstore.git.change import Change
 from kstore.git.files import UnreadableError
 from kstore.git.history import History
@@ -17,7 +18,7 @@ from kstore.git.place import Place, place_named
 from kstore.git.program import handed_down, output
 from kstore.git.raw import RawObjects
 from kstore.git.tree import TreeFiles
-from kstore.layout import is_folder
+from kstore.layout import is_folder, is_signed_folder
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -60,7 +61,7 @@ class Incoming:
         self.place: Place = place_named(Path(git_dir), None)
         self._environment = handed_down()
         self._objects = _Objects(Path(os.environ.get("GIT_OBJECT_DIRECTORY") or self.place.common_dir / "objects"))
-        self._history = History(self.place, self._objects, None, None)
+        self._history = History(self.place, self._objects, Head(None, None))
 
     def __enter__(self) -> Incoming:
         return self
@@ -93,6 +94,10 @@ class Incoming:
         """
         return self._history.commit(oid)
 
+    def history(self, commit: Commit) -> History:
+        """Give the history of a commit."""
+        return History(self.place, self._objects, Head(None, commit.id.encode()))
+
     def files(self, commit: Commit) -> TreeFiles:
         """Give the files of a commit."""
         return TreeFiles(self._objects, commit.tree.hex().encode())
@@ -105,7 +110,7 @@ class Incoming:
         """
 
         def enters(path: str) -> bool:
-            return is_folder(path, fanout)
+            return is_folder(path, fanout) or is_signed_folder(path, fanout)
 
         for path, now, before in self._history.differences(commit, parents, enters, _stop):
             yield Change(path, _named(now), tuple(map(_named, before)))

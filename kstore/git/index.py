@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kstore.errors import KstoreError
-from kstore.git.lock import link_when_free
+from kstore.git.lock import clear_own, link_when_free
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -60,8 +60,7 @@ class Index:
         Raises:
             LockedError: Somebody else held it for longer than `wait` seconds.
         """
-        if self._mark.exists() and self._lock.exists() and self._mark.samefile(self._lock):
-            self._lock.unlink()
+        clear_own(self._mark, self._lock)
         self._clear()
         self._room.mkdir(parents=True, exist_ok=True)
         self._mark.touch()
@@ -116,6 +115,9 @@ class Index:
         Raises:
             KstoreError: git could not.
         """
+        if not self._copy.exists() and self._index.exists():
+            # This is the way back: the copy has become the index.
+            self._copy.hardlink_to(self._index)
         old, new = ((commit or _EMPTY_TREE).decode() for commit in (before, after))
         complaint = self._run("read-tree", "-m", "-u", old, new)
         if complaint is not None:

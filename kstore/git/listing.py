@@ -156,6 +156,11 @@ def name_in(entry: bytes) -> bytes:
     return entry[entry.index(b" ") + 1 : -_OID - 1]
 
 
+def mode_in(entry: bytes) -> int:
+    """Give the mode in an entry."""
+    return int(entry[: entry.index(b" ")], 8)
+
+
 def _common_start(one: bytes, other: bytes) -> int:
     """Count the bytes that two texts begin with together."""
     low, high = 0, min(len(one), len(other)) + 1

@@ -81,6 +81,12 @@ def link_when_free(own: Path, lock: Path, wait: float, doing: str) -> None:
             return
 
 
+def clear_own(own: Path, lock: Path) -> None:
+    """Remove one of git's locks if a killed kstore left it: it is the same file as ours. See `link_when_free`."""
+    if own.exists() and lock.exists() and own.samefile(lock):
+        lock.unlink()
+
+
 def _acquire(descriptor: int, path: Path, wait: float) -> None:
     deadline = time.monotonic() + wait
     while True:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
+from collections.abc import ItemsView, Iterator, Mapping
 from itertools import groupby
 from typing import TYPE_CHECKING
 
 from kstore.git.packed import TREE, PackedObject, packed_object
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable
 
     from kstore.git.tree import TreeFiles
 
@@ -16,15 +18,51 @@ _FILE = b"100644 "
 _FOLDER = b"40000 "
 
 
-def new_trees(files: TreeFiles, blobs: Iterable[tuple[str, bytes]]) -> Iterator[PackedObject]:
+class ByFolder(Mapping[str, bytes]):
+    """Files to commit, blob ids of 20 bytes by path, that can be gone through folder by folder."""
+
+    @abstractmethod
+    def folders(self) -> Iterator[tuple[str, dict[bytes, bytes]]]:
+        """Go through the folders that have files, in the order of their paths, each with the ids of its files by name.
+
+        Many files share a folder, and most of making trees would be taking their paths apart.
+        """
+
+    def __iter__(self) -> Iterator[str]:
+        return (path for path, _ in self.items())
+
+    def items(self) -> ItemsView[str, bytes]:
+        """Be gone through without looking every path up again."""
+        return _Items(self)
+
+
+class _Items(ItemsView[str, bytes]):
+    _mapping: ByFolder
+
+    def __iter__(self) -> Iterator[tuple[str, bytes]]:
+        for folder, files in self._mapping.folders():
+            for name, oid in files.items():
+                yield f"{folder}/{name.decode()}", oid
+
+
+def by_folder(blobs: Mapping[str, bytes]) -> Iterator[tuple[str, dict[bytes, bytes]]]:
+    """Sort files, given in the order of their paths, into their folders; see `ByFolder.folders`."""
+    if isinstance(blobs, ByFolder):
+        yield from blobs.folders()
+        return
+    for folder, files in groupby(blobs.items(), key=lambda blob: blob[0].rpartition("/")[0]):
+        yield folder, {path.rpartition("/")[2].encode(): oid for path, oid in files}
+
+
+def new_trees(files: TreeFiles, folders: Iterable[tuple[str, dict[bytes, bytes]]]) -> Iterator[PackedObject]:
     """Make the trees that have some files added or replaced, from the inside out; the last one is the new root.
 
     Args:
         files: The tree to start from.
-        blobs: Paths and blob ids, 20 bytes, in the order of the paths; every file gets mode 100644.
+        folders: What `by_folder` gives; every file gets mode 100644.
     """
     open_folders = [_Folder(files, "")]
-    for path, changed in groupby(blobs, key=lambda blob: blob[0].rpartition("/")[0]):
+    for path, changed in folders:
         while not f"{path}/".startswith(open_folders[-1].inside):
             yield _close(open_folders)
         while open_folders[-1].path != path:
@@ -63,13 +101,13 @@ class _Folder:
         """Give the path of the folder in this one that leads to a deeper folder."""
         return self.inside + path[len(self.inside) :].partition("/")[0]
 
-    def put(self, files: Iterable[tuple[str, bytes]]) -> None:
+    def put(self, files: dict[bytes, bytes]) -> None:
         """Add or replace files; one that was a folder until now is a file from now on."""
-        start = len(self.inside)
-        for path, oid in files:
-            name = path[start:].encode()
-            self._entries.pop(name + b"/", None)
-            self._entries[name] = b"%b%b\0%b" % (_FILE, name, oid)
+        entries = self._entries
+        if entries:
+            for name in files:
+                entries.pop(name + b"/", None)
+        entries.update({name: b"%b%b\0%b" % (_FILE, name, oid) for name, oid in files.items()})
 
     def put_folder(self, path: str, oid: bytes) -> None:
         """Add or replace a folder."""

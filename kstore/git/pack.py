@@ -13,6 +13,7 @@ from dulwich.pack import pack_header_chunks
 from kstore.git.durable import write_synced
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
 
     from kstore.git.packed import PackedObject
@@ -48,10 +49,9 @@ class PackFile:
     def finish(self) -> None:
         """Finish the pack and its index, and sync both to disk."""
         checksum = self._seal()
-        oids = sorted(self._entries)
         # As git names packs: two of the same name are the same bytes, whoever compressed them.
         name = checksum.hex()
-        write_synced(self._folder / f"pack-{name}.idx", _index(oids, [self._entries[oid] for oid in oids], checksum))
+        write_synced(self._folder / f"pack-{name}.idx", _index(self._entries, checksum))
         written = self._folder / "tmp_pack"
         written.chmod(0o444)
         written.rename(self._folder / f"pack-{name}.pack")
@@ -71,33 +71,52 @@ class PackFile:
         return hashed.digest()
 
 
-def _index(oids: list[bytes], entries: list[bytes], checksum: bytes) -> bytes:
+def _index(entries: Mapping[bytes, bytes], checksum: bytes) -> bytes:
     """Spell a pack's index, version 2 (gitformat-pack(5)).
 
     dulwich's writer hashes and writes each number by itself, which takes ten times as long.
 
     Args:
-        oids: The ids of the pack's objects, sorted.
-        entries: CRC and offset of each.
+        entries: CRC and offset of each object of the pack, by its id.
         checksum: The pack's own.
     """
-    below = [bisect.bisect_left(oids, bytes((first,))) for first in range(1, 256)]
-    far = [entry[4:] for entry in entries if entry[4:] >= _FAR]
-    places = iter(range(len(far)))
-    near = [(0x8000_0000 | next(places)).to_bytes(4) if entry[4:] >= _FAR else entry[8:] for entry in entries]
+    rows = sorted([oid + entry for oid, entry in entries.items()])
+    below = [bisect.bisect_left(rows, bytes((first,))) for first in range(1, 256)]
+    far = [row[_OFFSET:] for row in rows if row[_OFFSET:] >= _FAR]
+    if far:
+        places = iter(range(len(far)))
+        rows = [
+            row[:_NEAR] + (0x8000_0000 | next(places)).to_bytes(4) if row[_OFFSET:] >= _FAR else row for row in rows
+        ]
+    table = b"".join(rows)
     body = b"".join(
         (
             b"\377tOc\0\0\0\2",
-            struct.pack(">256L", *below, len(oids)),
-            *oids,
-            *(entry[:4] for entry in entries),
-            *near,
+            struct.pack(">256L", *below, len(rows)),
+            _column(table, 0, _OID),
+            _column(table, _OID, _OFFSET),
+            _column(table, _NEAR, _ROW),
             *far,
             checksum,
         )
     )
     return body + hashlib.sha1(body, usedforsecurity=False).digest()
 
+
+def _column(table: bytes, start: int, end: int) -> bytearray:
+    """Cut a column out of a table of rows, some bytes of each."""
+    width = end - start
+    column = bytearray(len(table) // _ROW * width)
+    for at in range(width):
+        column[at::width] = table[start + at :: _ROW]
+    return column
+
+
+_OID = 20
+_OFFSET = 24
+_NEAR = 28
+_ROW = 32
+"""Where the parts of a row begin or end: an id, a CRC of 4 bytes, an offset of 8, of which the last 4 mostly do."""
 
 _FAR = (1 << 31).to_bytes(8)
 """Offsets from here on stand in a table of their own."""

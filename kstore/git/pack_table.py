@@ -18,6 +18,9 @@ _BUCKETS = 256
 _WINDOW = 64
 _TRAILER = 40
 _FAR = 1 << 31
+_OFTEN = 1000
+_SMALL = 32 * 2**20
+"""A table of up to so many bytes is kept in memory once it was asked often."""
 
 
 class PackTable:
@@ -31,6 +34,8 @@ class PackTable:
             ValueError: It is damaged, or of a version that git does not write.
         """
         self._file = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        self._asked = 0
+        self._whole = b""
         try:
             self._read_head()
         except BaseException:
@@ -50,8 +55,9 @@ class PackTable:
         self._offsets = self._names + count * (_OID + 4) if new else None
         self._far = self._names + count * (_OID + 8)
         needed = self._far if new else self._names + count * self._stride
-        size = os.fstat(self._file).st_size
-        if len(head) != 4 * _BUCKETS or size < needed + _TRAILER or any(low > high for low, high in pairwise(ends)):
+        self._size = os.fstat(self._file).st_size
+        whole = len(head) == 4 * _BUCKETS and self._size >= needed + _TRAILER
+        if not whole or any(low > high for low, high in pairwise(ends)):
             raise ValueError("its table of contents is damaged")
 
     def close(self) -> None:
@@ -60,6 +66,9 @@ class PackTable:
 
     def find(self, oid: bytes) -> int | None:
         """Give the offset in the pack at which an object begins, or None where the pack does not have it."""
+        self._asked += 1
+        if self._asked == _OFTEN and self._size <= _SMALL:
+            self._whole = os.pread(self._file, self._size, 0)
         low, high = self._ends[oid[0]], self._ends[oid[0] + 1]
         stride = self._stride
         skip = stride - _OID
@@ -67,7 +76,7 @@ class PackTable:
         while low < high:
             start = max(low, min(guess - _WINDOW // 2, high - _WINDOW))
             count = min(_WINDOW, high - start)
-            block = os.pread(self._file, count * stride, self._names + start * stride)
+            block = self._read(count * stride, self._names + start * stride)
             at = block.find(oid)
             while at >= 0 and at % stride != skip:
                 at = block.find(oid, at + 1)
@@ -85,7 +94,12 @@ class PackTable:
     def _offset(self, number: int, stated: bytes) -> int:
         if self._offsets is None:
             return int.from_bytes(stated)
-        offset = int.from_bytes(os.pread(self._file, 4, self._offsets + 4 * number))
+        offset = int.from_bytes(self._read(4, self._offsets + 4 * number))
         if offset < _FAR:
             return offset
-        return int.from_bytes(os.pread(self._file, 8, self._far + 8 * (offset - _FAR)))
+        return int.from_bytes(self._read(8, self._far + 8 * (offset - _FAR)))
+
+    def _read(self, count: int, at: int) -> bytes:
+        if self._whole:
+            return self._whole[at : at + count]
+        return os.pread(self._file, count, at)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import zlib
-from typing import NamedTuple
+from functools import lru_cache
+
+import msgspec
 
 # The same format at more than twice the speed, where there is a build of it: compressing was a third of an import.
 try:
@@ -18,7 +20,7 @@ BLOB = 3
 _NAMES = {COMMIT: b"commit", TREE: b"tree", BLOB: b"blob"}
 
 
-class PackedObject(NamedTuple):
+class PackedObject(msgspec.Struct, array_like=True, frozen=True, gc=False):
     """One object, ready to be put into a pack (gitformat-pack(5)).
 
     Attributes:
@@ -53,6 +55,7 @@ def unpacked(item: PackedObject) -> bytes:
     return b"%b %d\0%b" % (_NAMES[item.entry[0] >> 4 & 7], len(data), data)
 
 
+@lru_cache(4096)
 def _header(kind: int, size: int) -> bytes:
     """Spell the head of a pack entry: type, and size in groups of 7 bits after the first 4 (gitformat-pack(5))."""
     head = bytearray()

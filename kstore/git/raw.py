@@ -14,9 +14,8 @@ import zlib
 from collections import OrderedDict
 from typing import TYPE_CHECKING, NamedTuple
 
-from dulwich.errors import ApplyDeltaError
-
 from kstore.git.files import UnreadableError
+from kstore.git.pack_entry import LONGEST_NUMBER, applied, distance, header, inflate, result_size
 from kstore.git.pack_table import PackTable
 
 if TYPE_CHECKING:
@@ -32,12 +31,10 @@ _NUMBERS = {name: number for number, name in _NAMES.items()}
 _OFFSET_DELTA, _REFERENCE_DELTA = 6, 7
 _BLOCK = 4096
 _LONGEST_CHAIN = 4096
-_LONGEST_NUMBER = 9
 _DEEPEST_ALTERNATE = 5
 _CACHED_BYTES = 96 * 2**20
 """As many as git keeps by default (core.deltaBaseCacheLimit in git-config(1))."""
 _DAMAGE = (
-    ApplyDeltaError,
     AssertionError,
     EOFError,
     IndexError,
@@ -86,6 +83,10 @@ class RawObjects:
         self._alternates: list[RawObjects] | None = None
         self._cache: OrderedDict[tuple[int, int], tuple[int, bytes]] = OrderedDict()
         self._cached = 0
+
+    def __reduce__(self) -> tuple[type[RawObjects], tuple[Path, int]]:
+        """Travel to another process as the folder's place: open packs cannot be shared."""
+        return RawObjects, (self.folder, self._depth)
 
     def close(self) -> None:
         """Close the packs."""
@@ -169,13 +170,13 @@ class RawObjects:
             head, rest, unpacker = b"", os.read(descriptor, _BLOCK), zlib.decompressobj()
             head = unpacker.decompress(rest, _BLOCK)
             kind, _, text = head.partition(b"\0")[0].partition(b" ")
-            if kind not in _NUMBERS or not text.isdigit() or len(text) > _LONGEST_NUMBER * 2:
+            if kind not in _NUMBERS or not text.isdigit() or len(text) > LONGEST_NUMBER * 2:
                 raise ValueError("it does not begin as git's objects do")
             size, start = int(text), len(kind) + len(text) + 2
             if size > limit:
                 raise HugeObjectError(oid, size, limit)
             blocks = iter(lambda: os.read(descriptor, _BLOCK), b"")
-            return _NUMBERS[kind], _inflate(unpacker, head[start:], size, blocks)
+            return _NUMBERS[kind], inflate(unpacker, head[start:], size, blocks)
         finally:
             os.close(descriptor)
 
@@ -213,12 +214,10 @@ class RawObjects:
         (kind, data), deltas = self._chain(pack, offset, oid, limit)
         while deltas:
             here, delta = deltas.pop()
-            size, allowed = _result_size(delta), MAX_TREE if deltas else limit
+            size, allowed = result_size(delta), MAX_TREE if deltas else limit
             if size > allowed:
                 raise HugeObjectError(oid, size, allowed)
-            from dulwich.pack import apply_delta  # a fresh import's pack has no deltas, and this takes a while
-
-            data = b"".join(apply_delta(data, delta))
+            data = applied(delta, data)
             self._remember(pack, here, (kind, data))
         if len(data) > limit:
             raise HugeObjectError(oid, len(data), limit)
@@ -232,7 +231,7 @@ class RawObjects:
         spent = 0
         while (base := self._recall(pack, offset)) is None:
             block = os.pread(pack.file, _BLOCK, offset)
-            kind, size, at = _header(block)
+            kind, size, at = header(block)
             if kind in _NAMES:
                 allowed = MAX_TREE if deltas else limit
                 if size > allowed:
@@ -244,7 +243,7 @@ class RawObjects:
             if spent > MAX_TREE or len(deltas) > _LONGEST_CHAIN:
                 raise HugeObjectError(oid, spent, MAX_TREE)
             if kind == _OFFSET_DELTA:
-                back, at = _distance(block, at)
+                back, at = distance(block, at)
                 begin = offset - back
             elif kind == _REFERENCE_DELTA:
                 found = pack.table.find(block[at : at + 20])
@@ -272,79 +271,16 @@ class RawObjects:
             self._cached -= len(self._cache.popitem(last=False)[1][1])
 
 
-def _header(block: bytes) -> tuple[int, int, int]:
-    """Read the head of a pack entry: the number of its type, its size, and where the head ends."""
-    octet = block[0]
-    kind, size, shift, at = octet >> 4 & 7, octet & 0x0F, 4, 1
-    while octet & 0x80:
-        if at > _LONGEST_NUMBER:
-            raise ValueError("its size has no end")
-        octet = block[at]
-        size |= (octet & 0x7F) << shift
-        shift += 7
-        at += 1
-    return kind, size, at
-
-
-def _distance(block: bytes, at: int) -> tuple[int, int]:
-    """Read how far back in the pack the base of a delta begins."""
-    octet = block[at]
-    distance, start = octet & 0x7F, at
-    while octet & 0x80:
-        if at - start > _LONGEST_NUMBER:
-            raise ValueError("its base's distance has no end")
-        at += 1
-        octet = block[at]
-        distance = distance + 1 << 7 | octet & 0x7F
-    if distance == 0:
-        raise ValueError("it is told as a change of itself")
-    return distance, at + 1
-
-
-def _result_size(delta: bytes) -> int:
-    """Read from a delta how long its result is: the second of the two numbers that it begins with."""
-    at = size = 0
-    for _ in range(2):
-        size = shift = 0
-        while True:
-            octet = delta[at]
-            size |= (octet & 0x7F) << shift
-            shift += 7
-            at += 1
-            if not octet & 0x80:
-                break
-            if shift > _LONGEST_NUMBER * 7:
-                raise ValueError("the size of its result has no end")
-    return size
-
-
 def _content(pack: _Pack, offset: int, block: bytes, at: int, size: int) -> bytes:
     """Decompress what follows the head of a pack entry."""
     unpacker = zlib.decompressobj()
     head = unpacker.decompress(block[at:], size + 1)
     if unpacker.eof and len(head) == size:
         return head
-    return _inflate(unpacker, head, size, _blocks(pack, offset + len(block)))
+    return inflate(unpacker, head, size, _blocks(pack, offset + len(block)))
 
 
 def _blocks(pack: _Pack, offset: int) -> Iterator[bytes]:
     while block := os.pread(pack.file, 16 * _BLOCK, offset):
         yield block
         offset += len(block)
-
-
-def _inflate(unpacker: zlib._Decompress, head: bytes, size: int, blocks: Iterator[bytes]) -> bytes:
-    """Go on decompressing until there is exactly as much as there should be."""
-    parts, length = [head], len(head)
-    waiting = unpacker.unconsumed_tail
-    while not unpacker.eof and length <= size:
-        waiting = waiting or next(blocks, b"")
-        if not waiting:
-            raise EOFError("its compressed bytes end too early")
-        part = unpacker.decompress(waiting, size + 1 - length)
-        waiting = unpacker.unconsumed_tail
-        parts.append(part)
-        length += len(part)
-    if length != size:
-        raise ValueError(f"expected {size:,} bytes, found {'more' if length > size else f'{length:,}'}")
-    return b"".join(parts)

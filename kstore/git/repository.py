@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import shutil
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
@@ -12,11 +11,11 @@ from typing import TYPE_CHECKING
 from dulwich.errors import NotGitRepository
 from dulwich.object_store import DiskObjectStore
 from dulwich.objects import RawObjectID
-from dulwich.refs import HEADREF
 from dulwich.repo import Repo
 
 from kstore.errors import KstoreError
 from kstore.git import unfinished
+from kstore.git.branches import head_of, lost_head
 from kstore.git.checkout import checked_out_files, checked_out_tree
 from kstore.git.commits import new_commit
 from kstore.git.files import UnreadableError
@@ -26,12 +25,12 @@ from kstore.git.history import History
 from kstore.git.identity import Identity, identity
 from kstore.git.index import Index
 from kstore.git.lock import writer_lock
-from kstore.git.new_tree import new_trees
+from kstore.git.new_tree import by_folder, new_trees
 from kstore.git.objects import Quarantine
 from kstore.git.packed import BLOB, packed_object
 from kstore.git.place import Place, refuse_sha256
 from kstore.git.raw import RawObjects
-from kstore.git.snapshot import files_of, head_of
+from kstore.git.snapshot import files_of
 
 if TYPE_CHECKING:
     from kstore.git.tree import TreeFiles
@@ -111,12 +110,15 @@ class Repository:
         Raises:
             KstoreError: HEAD names something that is no commit id.
         """
-        return head_of(self.place)
+        return head_of(self.place).commit
 
     def resolve(self, revision: str) -> bytes:
         """Find the commit that a revision names; see `find_commit`."""
         from kstore.git.revision import find_commit
 
+        lost = lost_head(self.place, head_of(self.place)) if revision.startswith(("HEAD", "@")) else None
+        if lost is not None:
+            raise KstoreError(f"{self.place.root}: {lost}")
         return find_commit(self._repo, revision)
 
     def files(self, commit: bytes | None) -> TreeFiles:
@@ -125,10 +127,7 @@ class Repository:
 
     def history(self) -> History:
         """Give the history of HEAD."""
-        head = self.head()
-        names = self._repo.refs.follow(HEADREF)[0]
-        branch = None if names[-1] == HEADREF else os.fsdecode(names[-1])
-        return History(self.place, self.objects, None if head is None else bytes.fromhex(head.decode()), branch)
+        return History(self.place, self.objects, head_of(self.place))
 
     @contextlib.contextmanager
     def writing(self, wait: float) -> Iterator[int]:
@@ -178,7 +177,7 @@ class Repository:
         parent = self.head()
         files = self.files(parent)
         root = b""
-        for tree in new_trees(files, blobs.items()):
+        for tree in new_trees(files, by_folder(blobs)):
             objects.put(tree)
             root = tree.oid.hex().encode()
         made = new_commit(root, parent, author, committer, message)
@@ -214,7 +213,7 @@ class Repository:
             for blob in blobs.values():
                 objects.put(blob)
             root = b""
-            for tree in new_trees(files, ((path, blob.oid) for path, blob in blobs.items())):
+            for tree in new_trees(files, by_folder({path: blob.oid for path, blob in blobs.items()})):
                 objects.put(tree)
                 root = tree.oid.hex().encode()
             objects.seal()

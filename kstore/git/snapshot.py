@@ -2,39 +2,16 @@
 
 from __future__ import annotations
 
-import os
-import re
 from typing import TYPE_CHECKING
 
-from dulwich.refs import HEADREF, DiskRefsContainer
-
 from kstore.errors import KstoreError
+from kstore.git.branches import head_of, lost_head
 from kstore.git.files import UnreadableError
 from kstore.git.raw import COMMIT, MAX_TREE, RawObjects
 from kstore.git.tree import TreeFiles
 
 if TYPE_CHECKING:
     from kstore.git.place import Place
-
-_ID = re.compile(rb"[0-9a-f]{40}")
-
-
-def head_of(place: Place) -> bytes | None:
-    """Give the id of the commit that HEAD names, 40 hexadecimal digits, or None before the first commit.
-
-    Raises:
-        KstoreError: HEAD names something that is no commit id.
-    """
-    try:
-        head = DiskRefsContainer(os.fspath(place.common_dir), os.fspath(place.git_dir))[HEADREF]
-    except KeyError:
-        return None
-    except Exception as error:
-        # dulwich has no common parent for what damaged references may be.
-        raise KstoreError(f"{place.root}: HEAD cannot be read: {error}") from error
-    if _ID.fullmatch(head) is None:
-        raise KstoreError(f"{place.root}: HEAD: expected that it leads to a commit's id, found {head!r}; run git fsck")
-    return head
 
 
 def files_of(objects: RawObjects, commit: bytes | None) -> TreeFiles:
@@ -56,4 +33,17 @@ def files_of(objects: RawObjects, commit: bytes | None) -> TreeFiles:
 
 def head_files(place: Place) -> TreeFiles:
     """Give the files of HEAD; see `head_of` and `files_of`."""
-    return files_of(RawObjects(place.common_dir / "objects"), head_of(place))
+    return files_of(RawObjects(place.common_dir / "objects"), head_of(place).commit)
+
+
+def born_files(place: Place) -> TreeFiles:
+    """Give the files of HEAD, where it leads to a commit as it should.
+
+    Raises:
+        KstoreError: It does not although there are commits, or they are damaged; see `lost_head` and `files_of`.
+    """
+    head = head_of(place)
+    lost = lost_head(place, head)
+    if lost is not None:
+        raise KstoreError(f"{place.root}: {lost}")
+    return files_of(RawObjects(place.common_dir / "objects"), head.commit)

@@ -20,7 +20,7 @@ from kstore.git.change import Change
 from kstore.git.files import Entry, Type, UnreadableError, printable, too_large
 from kstore.git.place import Place, place_at, place_named, places_upwards
 from kstore.git.program import Environment, finish, handed_down, of_its_own, output, start
-from kstore.layout import MAX_FILE, STORE
+from kstore.layout import MAX_FILE, STORE, is_signed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -94,12 +94,24 @@ class StagedFiles:
                 finish(self._start_listing("HEAD"))
             listed = finish(self._start_listing(_EMPTY_TREE))[1]
         found = {path: Change(path, now, (before,)) for path, before, now in _parse(listed)}
-        for merged in self._merged():
+        for merged in self.merged():
             for path, before, now in _parse(finish(self._start_listing(merged))[1]):
                 if before is not None:
                     known = found.get(path)
                     found[path] = Change(path, now, (*(known.before if known else ()), before))
         return found
+
+    def merged(self) -> list[str]:
+        """Name the commits that are being merged into HEAD.
+
+        `git merge` names them in the environment of its hook, before it writes MERGE_HEAD; `git commit`, which
+        concludes a merge that had conflicts, finds them there.
+        """
+        try:
+            noted = (self.place.git_dir / "MERGE_HEAD").read_text().split()
+        except OSError:
+            noted = []
+        return sorted({*noted, *(match[1] for name in os.environ if (match := _MERGED.fullmatch(name)))})
 
     def committed(self, path: str) -> bytes | None:
         """Give the bytes that a file has in HEAD, or None."""
@@ -126,14 +138,20 @@ class StagedFiles:
 
     def scan(self, folder: str) -> Iterator[Entry]:
         """Give everything in one folder; see `Files.scan`."""
-        found = self._folders.get(folder, {})
+        # There are few signed files where many records are; git finds them without telling of all that there is.
+        folders = self._listed(folder) if is_signed(f"{folder}/") else self._folders
+        found = folders.get(folder, {})
         return (found[path] for path in sorted(found))
 
     @cached_property
     def _folders(self) -> dict[str, dict[str, Entry]]:
-        """Everything that the index has under store/: entries by path, by the folder that they lie in."""
+        return self._listed(STORE)
+
+    def _listed(self, top: str) -> dict[str, dict[str, Entry]]:
+        """Give everything that the index has in a folder and below it: entries by path, by the folder they lie in."""
         folders: dict[str, dict[str, Entry]] = {}
-        for line in output(self._top, self._environment, "ls-files", "-s", "-z", "--", _STORE).split(b"\0")[:-1]:
+        names = output(self._top, self._environment, "ls-files", "-s", "-z", "--", f":(top,literal){top}")
+        for line in names.split(b"\0")[:-1]:
             facts, _, name = line.partition(b"\t")
             mode, oid, _ = facts.split(b" ")
             entry = _entry(_path(name), mode, oid)
@@ -170,18 +188,6 @@ class StagedFiles:
         while left and (piece := process.stdout.read(min(left, _CHUNK))):
             left -= len(piece)
         raise too_large(path, size)
-
-    def _merged(self) -> list[str]:
-        """Name the commits that are being merged into HEAD.
-
-        `git merge` names them in the environment of its hook, before it writes MERGE_HEAD; `git commit`, which
-        concludes a merge that had conflicts, finds them there.
-        """
-        try:
-            noted = (self.place.git_dir / "MERGE_HEAD").read_text().split()
-        except OSError:
-            noted = []
-        return sorted({*noted, *(match[1] for name in os.environ if (match := _MERGED.fullmatch(name)))})
 
 
 def _repository(folder: Path | None) -> tuple[Place | None, Environment]:

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import stat
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dulwich.errors import ObjectFormatException
-from dulwich.objects import parse_tree
-
 from kstore.git.files import Entry, Type, UnreadableError, printable, too_large
-from kstore.git.raw import BLOB, MAX_TREE, TREE, HugeObjectError, RawObjects
+from kstore.git.listing import Listing, mode_in, name_in
+from kstore.git.raw import BLOB, MAX_TREE, TREE, HugeObjectError
 from kstore.layout import MAX_FILE
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
+
+    from kstore.git.raw import RawObjects
 
 
 _TYPES: dict[int, Type] = {
@@ -43,9 +42,9 @@ class TreeFiles:
         self.root = root
         self._folders: dict[str, dict[str, tuple[int, bytes]]] = {}
 
-    def __reduce__(self) -> tuple[Callable[[str, bytes | None], TreeFiles], tuple[str, bytes | None]]:
-        """Travel to another process as the place of the objects: open packs cannot be shared."""
-        return _opened, (str(self._objects.folder), self.root)
+    def __reduce__(self) -> tuple[type[TreeFiles], tuple[RawObjects, bytes | None]]:
+        """Travel to another process without what was read already."""
+        return TreeFiles, (self._objects, self.root)
 
     def read(self, path: str) -> bytes | None:
         """Give a file's bytes, or None; see `Files.read`."""
@@ -104,9 +103,13 @@ class TreeFiles:
     def _tree(self, oid: bytes, path: str) -> list[tuple[str, int, bytes]]:
         data = self._raw(oid, path or "the root folder", TREE, MAX_TREE)
         try:
-            return [(name.decode("utf-8", "surrogateescape"), mode, sha) for name, mode, sha in parse_tree(data, 20)]
-        except (ObjectFormatException, ValueError) as error:
+            entries = Listing(b"", data).entries
+        except ValueError as error:
             raise UnreadableError(f"{path}: git tree {oid.decode()} is damaged ({error}); run git fsck") from error
+        return [
+            (name_in(entry).decode("utf-8", "surrogateescape"), mode_in(entry), entry[-20:].hex().encode())
+            for entry in entries
+        ]
 
     def _blob(self, oid: bytes, path: str) -> bytes:
         return self._raw(oid, path, BLOB, MAX_FILE)
@@ -122,7 +125,3 @@ class TreeFiles:
             expected = "tree" if kind == TREE else "blob"
             raise UnreadableError(f"{path}: git object {oid.decode()} should be a {expected}; run git fsck")
         return data
-
-
-def _opened(objects_dir: str, root: bytes | None) -> TreeFiles:
-    return TreeFiles(RawObjects(Path(objects_dir)), root)

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kstore.git.branches import Head
 from kstore.git.history import Commit, History
 from kstore.git.place import place_at
 from kstore.git.raw import MAX_TREE, DamagedObjectError, HugeObjectError, RawObjects
@@ -49,6 +50,37 @@ def test_parents_come_before_their_children(tmp_path: Path) -> None:
         met.add(oid)
     assert {oid.hex() for oid in met} == set(git(tmp_path, "rev-list", "HEAD").split())
     assert made == 399
+
+
+def test_what_is_known_is_left_out_with_what_it_alone_reaches(tmp_path: Path) -> None:
+    git(tmp_path, "init", "--quiet")
+    one = "commit refs/heads/main\ncommitter A <a> 1 +0000\ndata 1\nx\n"
+    side = "commit refs/heads/side\ncommitter A <a> 2 +0000\ndata 1\ny\n"
+    merged = "commit refs/heads/main\ncommitter A <a> 3 +0000\ndata 1\nz\nmerge refs/heads/side\n"
+    git(tmp_path, "fast-import", "--quiet", stdin=(one * 5 + side + merged).encode())
+    told = history(tmp_path)
+    known = bytes.fromhex(git(tmp_path, "rev-parse", "main~2"))
+    parents_of, lost = told.commits(known={known})
+    names = [git(tmp_path, "rev-parse", name) for name in ("main~1", "side", "main")]
+    assert ([oid.hex() for oid in parents_of], lost) == (names, [])
+    assert told.commits(known={told.head or b""}) == ({}, [])
+
+
+@pytest.mark.parametrize(
+    ("stamp", "time"), [("1700000000 +0000", 1_700_000_000), ("7 -1130", 7), ("-5 +0000", 0), ("x", 0)]
+)
+def test_a_commit_says_when_it_was_committed(stamp: str, time: int, registry: Path) -> None:
+    tree = git(registry, "rev-parse", "HEAD^{tree}")
+    data = f"tree {tree}\nauthor A <a> 1 +0000\ncommitter A <a> {stamp}\n\nx\n".encode()
+    oid = bytes.fromhex(write_object(registry, "commit", data))
+    assert history(registry).commit(oid).time == time
+
+
+def test_the_names_in_a_folder_of_a_commit(registry: Path) -> None:
+    told = history(registry)
+    commit = told.commit(bytes.fromhex(head(registry)))
+    assert told.names(commit, "store") == ["kstore.json", "metadata", "objects"]
+    assert told.names(commit, "store/trust") == told.names(commit, "store/kstore.json") == []
 
 
 def test_a_long_history_is_walked(tmp_path: Path) -> None:
@@ -201,7 +233,7 @@ def test_what_is_the_same_is_not_opened(registry: Path) -> None:
 
     place = place_at(registry)
     assert place is not None
-    watched = History(place, Watched(registry / ".git/objects"), None, None)
+    watched = History(place, Watched(registry / ".git/objects"), Head(None, None))
     (difference,) = watched.differences(commit, [parent], lambda _: True, print)
     assert difference.path == path.relative_to(registry).as_posix()
     assert set(opened) <= kept

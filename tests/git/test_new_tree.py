@@ -12,13 +12,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from kstore.git.files import UnreadableError
-from kstore.git.new_tree import new_trees
+from kstore.git.new_tree import ByFolder, by_folder, new_trees
 from kstore.git.raw import RawObjects
 from kstore.git.tree import TreeFiles
 from tests.registries import git
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
     from pathlib import Path
 
 NAMES = ["a", "a.b", "a-b", "a0", "ab", "A", "b", "a b", "ä", "z" * 60]
@@ -72,12 +72,12 @@ def test_they_are_what_git_writes(repository: Path, before: list[str], changed: 
     blobs = {path: oid(len(before) + number // 2) for number, path in enumerate(sorted(changed))}
     root = written(repository, base)
     files = TreeFiles(RawObjects(repository / "objects"), root)
-    pairs = [(path, bytes.fromhex(blob)) for path, blob in blobs.items()]
+    changes = {path: bytes.fromhex(blob) for path, blob in blobs.items()}
     if any(path.startswith(f"{old}/") for path in changed for old in before):
         with pytest.raises(UnreadableError, match="expected a folder"):
-            list(new_trees(files, pairs))
+            list(new_trees(files, by_folder(changes)))
         return
-    made = list(new_trees(files, pairs))
+    made = list(new_trees(files, by_folder(changes)))
     kept = {old: entry for old, entry in base.items() if not any(old.startswith(f"{path}/") for path in changed)}
     expected = written(repository, {**kept, **{path: ("100644", blob) for path, blob in blobs.items()}})
     assert made[-1].oid.hex().encode() == expected
@@ -89,7 +89,7 @@ def test_trees_come_from_the_inside_out_and_only_where_something_changes(reposit
     base = {f"{top}/{inner}/file": ("100644", oid(1)) for top in "ab" for inner in "xy"}
     files = TreeFiles(RawObjects(repository / "objects"), written(repository, base))
     changed = bytes.fromhex(oid(2))
-    made = list(new_trees(files, [("a/x/file", changed), ("a/x/more", changed), ("c", changed)]))
+    made = list(new_trees(files, by_folder(dict.fromkeys(("a/x/file", "a/x/more", "c"), changed))))
     expected = written(
         repository, {**base, **{path: ("100644", oid(2)) for path in ("a/x/file", "a/x/more", "c")}}
     ).decode()
@@ -102,9 +102,31 @@ def test_a_repository_without_commits_and_a_change_of_nothing(repository: Path) 
     nothing = TreeFiles(RawObjects(repository / "objects"), None)
     (empty,) = new_trees(nothing, [])
     assert empty.oid.hex() == "4b825dc642cb6eb9a060e54bf8d69288fbee4904"
-    made = list(new_trees(nothing, [("store/objects/ab/x.json", bytes.fromhex(oid(1)))]))
+    made = list(new_trees(nothing, by_folder({"store/objects/ab/x.json": bytes.fromhex(oid(1))})))
     expected = written(repository, {"store/objects/ab/x.json": ("100644", oid(1))})
     assert len(made) == 4
     assert made[-1].oid.hex().encode() == expected
     (same,) = new_trees(TreeFiles(RawObjects(repository / "objects"), expected), [])
     assert same.oid.hex().encode() == expected
+
+
+class Two(ByFolder):
+    """Files that are sorted already."""
+
+    def folders(self) -> Iterator[tuple[str, dict[bytes, bytes]]]:
+        yield "a", {b"x": b"1" * 20, b"y": b"2" * 20}
+        yield "b/c", {b"z": b"3" * 20}
+
+    def __len__(self) -> int:
+        return 3
+
+    def __getitem__(self, path: str) -> bytes:
+        return dict(self.items())[path]
+
+
+def test_files_that_are_sorted_already_are_a_mapping_like_any_other() -> None:
+    files = {"a/x": b"1" * 20, "a/y": b"2" * 20, "b/c/z": b"3" * 20}
+    assert dict(Two()) == files
+    assert list(Two()) == list(files)
+    assert list(Two().items()) == list(files.items())
+    assert list(by_folder(Two())) == list(by_folder(files)) == list(Two().folders())

@@ -86,9 +86,7 @@ def test_offsets_beyond_two_gibibytes_stand_in_a_table_of_their_own(offsets: lis
         for number, offset in enumerate(offsets)
     )
     checksum = b"c" * 20
-    spelled = _index(
-        [oid for oid, _, _ in entries], [crc.to_bytes(4) + at.to_bytes(8) for _, at, crc in entries], checksum
-    )
+    spelled = _index({oid: crc.to_bytes(4) + at.to_bytes(8) for oid, at, crc in reversed(entries)}, checksum)
     expected = io.BytesIO()
     write_pack_index_v2(expected, entries, checksum)
     assert spelled == expected.getvalue()
@@ -99,6 +97,6 @@ def test_offsets_beyond_two_gibibytes_stand_in_a_table_of_their_own(offsets: lis
 def test_the_table_of_first_bytes_counts_the_ids_up_to_each() -> None:
     oids = [bytes((first,)) + b"\0" * 19 for first in (0, 0, 1, 127, 255, 255)]
     oids = sorted(oid[:1] + bytes((number,)) * 19 for number, oid in enumerate(oids))
-    spelled = _index(oids, [b"\0" * 12] * len(oids), b"c" * 20)
+    spelled = _index(dict.fromkeys(oids, b"\0" * 12), b"c" * 20)
     table = [int.from_bytes(spelled[8 + 4 * first : 12 + 4 * first]) for first in range(256)]
     assert table == [sum(oid[0] <= first for oid in oids) for first in range(256)]
