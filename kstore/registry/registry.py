@@ -23,6 +23,7 @@ from kstore.layout import (
     path_of,
     place_of,
 )
+from kstore.registry.bulk import Bulk, commit_files
 from kstore.registry.errors import DamageError, NotFoundError
 from kstore.schema import Record, SchemaError, stored_record
 
@@ -31,8 +32,7 @@ if TYPE_CHECKING:
 
     from kstore.git.files import Files
     from kstore.git.history import History
-    from kstore.git.objects import Quarantine
-    from kstore.git.packed import PackedObject
+    from kstore.git.raw import RawObjects
     from kstore.git.repository import Repository
 
 
@@ -44,8 +44,8 @@ class Registry:
         files: The files that it is read from: the working tree's, or HEAD's in a bare repository.
     """
 
-    def __init__(self, place: Place, files: Files | None = None) -> None:
-        """Read the registry at a place; `files` is another snapshot of it to read from.
+    def __init__(self, place: Place, files: Files | None = None, commit: bytes | None = None) -> None:
+        """Read the registry at a place; `files` is another snapshot of it to read from, a commit's where it has one.
 
         Raises:
             NoRegistryError: The repository has no `store/kstore.json`.
@@ -53,6 +53,7 @@ class Registry:
         """
         refuse_sha256(place)
         self._place = place
+        self._commit = commit
         self._checked_out = files is None and place.work_tree is not None
         self.files = self._current() if files is None else files
         settings = self.files.read(SETTINGS)
@@ -147,7 +148,7 @@ class Registry:
             if attributes and not attributes.endswith(b"\n"):
                 attributes += b"\n"
             changes[ATTRIBUTES] = attributes + ATTRIBUTES_LINE.encode() + b"\n"
-        _commit(repository, changes, "Make this repository a registry\n", 0)
+        commit_files(repository, changes, "Make this repository a registry\n", 0)
 
     def close(self) -> None:
         """Close the repository's packs, where they were opened."""
@@ -171,6 +172,11 @@ class Registry:
         return self._place.work_tree is None
 
     @property
+    def is_current(self) -> bool:
+        """Whether its history is HEAD's."""
+        return self._commit is None
+
+    @property
     def memory(self) -> Path:
         """Where verifying may remember what it found sound: a folder of the git directory."""
         return self.derived / "sound"
@@ -179,6 +185,11 @@ class Registry:
     def derived(self) -> Path:
         """Where kstore keeps what it can make again, or do without: a folder of the git directory."""
         return self._place.common_dir / "kstore"
+
+    @property
+    def git_objects(self) -> RawObjects:
+        """Git's objects, which are closed with the registry."""
+        return self._repository.objects
 
     def get(self, digest: Digest) -> Record:
         """Read one record, having checked that its bytes are what its name says.
@@ -232,12 +243,14 @@ class Registry:
             KstoreError: The revision names no commit.
             NoRegistryError: The repository was no registry then.
         """
-        repository = self._repository
-        return Registry(self._place, repository.files(repository.resolve(revision)))
+        commit = self._repository.resolve(revision)
+        return Registry(self._place, self._repository.files(commit), commit)
 
     def history(self) -> History:
-        """Give the history of HEAD, to be walked."""
-        return self._repository.history()
+        """Give the history of the commit that this is read from, or of HEAD, to be walked."""
+        from kstore.git.history import history_of
+
+        return history_of(self._place, self._commit)
 
     def commit_id(self, revision: str) -> bytes:
         """Find the commit that a revision names, and give its id, 20 bytes.
@@ -247,11 +260,10 @@ class Registry:
         """
         return bytes.fromhex(self._repository.resolve(revision).decode())
 
-    def index_damage(self) -> str | None:
-        """Say what is wrong with git's index, where this is read from a working tree; see `kstore.git.index_file`."""
-        from kstore.git.index_file import index_damage
-
-        return index_damage(self._place) if self._checked_out else None
+    @property
+    def checked_out(self) -> Place | None:
+        """Where the working tree lies that this is read from, or None where it is read from a commit."""
+        return self._place if self._checked_out else None
 
     @contextlib.contextmanager
     def writing(self, wait: float) -> Iterator[tuple[str, ...]]:
@@ -268,7 +280,7 @@ class Registry:
 
     def commit(self, changes: Mapping[str, bytes], message: str, wait: float) -> str:
         """Write files in one commit and give its id; see `Repository.commit`. Needs the writer's lock."""
-        return _commit(self._repository, changes, message, wait)
+        return commit_files(self._repository, changes, message, wait)
 
     @contextlib.contextmanager
     def bulk(self) -> Iterator[Bulk]:
@@ -300,9 +312,9 @@ class Registry:
     def _current(self) -> Files:
         if self._place.work_tree is not None:
             return finished_files(self._place, self._place.work_tree)
-        from kstore.git.snapshot import head_files
+        from kstore.git.snapshot import born_files
 
-        return head_files(self._place)
+        return born_files(self._place)
 
     def _read(self, part: Part, digest: Digest) -> bytes | None:
         return self.files.read(path_of(part, digest, self.settings.fanout))
@@ -319,29 +331,3 @@ class Registry:
                 place = place_of(path, fanout)
                 if place is not None and place.right == path and place.digest.hex.startswith(prefix):
                     yield place.digest
-
-
-class Bulk:
-    """Many files on their way into one commit; see `Registry.bulk`."""
-
-    def __init__(self, repository: Repository, objects: Quarantine) -> None:
-        self._repository = repository
-        self._objects = objects
-
-    def put(self, blob: PackedObject) -> None:
-        """Take in the content of a file."""
-        self._objects.put(blob)
-
-    def commit(self, blobs: Mapping[str, bytes], message: str, wait: float) -> str:
-        """Commit files whose contents were taken in; see `Repository.commit`."""
-        return self._repository.commit(self._objects, blobs, message, wait)
-
-
-def _commit(repository: Repository, changes: Mapping[str, bytes], message: str, wait: float) -> str:
-    from kstore.git.packed import BLOB, packed_object
-
-    blobs = {path: packed_object(BLOB, changes[path]) for path in sorted(changes)}
-    with repository.quarantine() as objects:
-        for blob in blobs.values():
-            objects.put(blob)
-        return repository.commit(objects, {path: blob.oid for path, blob in blobs.items()}, message, wait)

@@ -6,7 +6,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from kstore.errors import KstoreError
+from kstore.registry import Registry
+from kstore.registry.errors import NotFoundError
+from kstore.registry.lookup import lookup_all, record_of, records_of
 from tests.registries import (
+    ENVIRONMENT,
     PROTOCOL,
     RUN,
     RUN_NAME,
@@ -140,3 +145,32 @@ def test_a_name_of_hexadecimal_digits_only(registry: Path, tmp_path: Path) -> No
     document["metadata"]["name"] = "deadbeef"
     kstore("add", save(tmp_path, document), cwd=registry).ok()
     assert shown(registry, "deadbeef") == "deadbeef"
+
+
+def test_a_record_is_read_by_whatever_names_it(registry: Path) -> None:
+    with Registry.open(registry) as opened:
+        for ref in (RUN, RUN[7:], RUN[:20], RUN_NAME):
+            assert record_of(opened, ref).digest == RUN
+        for ref in ("sha256:" + "0" * 64, "0" * 64, "0000", "no-such-record"):
+            with pytest.raises(NotFoundError):
+                record_of(opened, ref)
+
+
+def test_many_are_found_together_as_each_alone(registry: Path) -> None:
+    refs = [RUN_NAME, PROTOCOL, ENVIRONMENT[7:12], RUN_NAME, RUN]
+    found = [RUN, PROTOCOL, ENVIRONMENT, RUN, RUN]
+    with Registry.open(registry) as opened:
+        assert lookup_all(opened, refs) == found
+        assert [record.digest for record in records_of(opened, refs)] == found
+        assert lookup_all(opened, []) == []
+        for wrong in ("no-such-record", "sha256:" + "0" * 64):
+            with pytest.raises(NotFoundError, match=wrong):
+                lookup_all(opened, [*refs, wrong])
+
+
+def test_a_name_of_many_that_two_records_have_is_refused(registry: Path, tmp_path: Path) -> None:
+    document = environment()
+    document["metadata"]["name"] = RUN_NAME
+    kstore("add", save(tmp_path, document), cwd=registry).ok()
+    with Registry.open(registry) as opened, pytest.raises(KstoreError, match="names 2 records"):
+        records_of(opened, [PROTOCOL, RUN_NAME])
