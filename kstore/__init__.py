@@ -16,10 +16,18 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from kstore.actions.add import Added, add
+    from kstore.actions.attest import attest as attest_replication
     from kstore.actions.list_ import list_records
     from kstore.actions.report import Report
     from kstore.actions.resolve import Resolved, resolve
+    from kstore.actions.retract import retract
+    from kstore.actions.sign import sign
+    from kstore.actions.standing import standing
+    from kstore.actions.state import Stated
+    from kstore.actions.supersede import supersede
     from kstore.actions.verify import verify
+    from kstore.attest.signing import open_signer
+    from kstore.attest.standing import Standing
     from kstore.canonical import canonical as canonical_json
     from kstore.digest import Digest
     from kstore.errors import (
@@ -28,6 +36,7 @@ if TYPE_CHECKING:
         KstoreError,
         LockedError,
         NoRegistryError,
+        NoTrustError,
         UsageError,
     )
     from kstore.registry import Registry
@@ -47,23 +56,33 @@ __all__ = [
     "KstoreError",
     "LockedError",
     "NoRegistryError",
+    "NoTrustError",
     "NotFoundError",
     "Record",
     "Registry",
     "Report",
     "Resolved",
+    "Standing",
+    "Stated",
     "UsageError",
     "__version__",
     "add",
+    "attest_replication",
     "canonical_json",
     "json_schema",
     "list_records",
     "lookup",
+    "open_signer",
     "resolve",
+    "retract",
+    "sign",
+    "standing",
+    "supersede",
     "verify",
 ]
 
-# `canonical` itself is a module of this package, and importing a module makes it an attribute of its package.
+# `canonical` and `attest` themselves are modules of this package, and importing a module makes it an attribute of its
+# package.
 _HOMES = {
     "Added": "kstore.actions.add",
     "DamageError": "kstore.registry.errors",
@@ -73,18 +92,27 @@ _HOMES = {
     "KstoreError": "kstore.errors",
     "LockedError": "kstore.errors",
     "NoRegistryError": "kstore.errors",
+    "NoTrustError": "kstore.errors",
     "NotFoundError": "kstore.registry.errors",
     "Record": "kstore.schema",
     "Registry": "kstore.registry",
     "Report": "kstore.actions.report",
     "Resolved": "kstore.actions.resolve",
+    "Standing": "kstore.attest.standing",
+    "Stated": "kstore.actions.state",
     "UsageError": "kstore.errors",
     "add": "kstore.actions.add",
+    "attest_replication": "kstore.actions.attest:attest",
     "canonical_json": "kstore.canonical:canonical",
     "json_schema": "kstore.schema",
     "list_records": "kstore.actions.list_",
     "lookup": "kstore.registry.lookup",
+    "open_signer": "kstore.attest.signing",
     "resolve": "kstore.actions.resolve",
+    "retract": "kstore.actions.retract",
+    "sign": "kstore.actions.sign",
+    "standing": "kstore.actions.standing",
+    "supersede": "kstore.actions.supersede",
     "verify": "kstore.actions.verify",
 }
 

@@ -8,15 +8,18 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 import msgspec
 
 from kstore.actions.bundles import check_bundles
-from kstore.actions.message import commit_message
+from kstore.actions.message import commit_message, statement_message
 from kstore.actions.read import Read, Source, read
 from kstore.actions.refer import Said, Unresolved, reference_problems, said_by
+from kstore.actions.statements import refuse_unsigned
 from kstore.digest import Digest
 from kstore.errors import Fault, InvalidDocumentError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from kstore.actions.state import StatementRow
+    from kstore.attest.signing import Signer
     from kstore.registry import Registry
     from kstore.schema import Record
 
@@ -40,18 +43,21 @@ class Added(msgspec.Struct, frozen=True):
         records: Every record of the call, in the order of its documents.
         unresolved: References to what the registry does not have and need not have.
         notes: What a person should know about the files.
+        statements: The endorsements of the records, where they were signed.
     """
 
     commit: str | None
     records: tuple[AddedRecord, ...]
     unresolved: tuple[Unresolved, ...]
     notes: tuple[str, ...] = ()
+    statements: tuple[StatementRow, ...] = ()
 
 
 def add(
     registry: Registry,
     sources: Source | Iterable[Source],
     *,
+    signer: Signer | None = None,
     message: str | None = None,
     commit: bool = True,
     dry_run: bool = False,
@@ -62,6 +68,7 @@ def add(
     Args:
         registry: Where to add them.
         sources: Paths of single documents and bundles, `-` for standard input, or documents as dicts; or one of these.
+        signer: Who vouches for all of the records, in the same commit; nobody by default. See `kstore.actions.sign`.
         message: The commit's message instead of the usual one; the trailers that name the records follow it.
         commit: With False, the files are written and staged, and whoever calls makes the commit.
         dry_run: Check everything and write nothing.
@@ -69,19 +76,30 @@ def add(
 
     Raises:
         InvalidDocumentError: Something is wrong with the documents; nothing was changed.
+        NoTrustError: They are to be signed, and the registry has no trust policy.
+        UnsignedError: They are not signed, and the policy wants it.
+        NotAllowedError: The policy does not list the signer's key, or not for now.
         LockedError: Another writer held the registry for longer than `wait` seconds.
         KstoreError: They could not be written; nothing was changed.
     """
     reads, notes = read([sources] if isinstance(sources, str | os.PathLike | dict) else sources)
     reads = _distinct(reads)
+
+    def plan_on(base: Registry) -> _Plan:
+        plan = _plan(base, reads)
+        if signer is not None:
+            return _with_endorsements(plan, registry, base, reads, signer)
+        if commit:
+            refuse_unsigned(base, (record.kind for record in plan.new))
+        return plan
+
     if dry_run:
-        plan = _plan(registry.at_head() if commit else registry, reads)
-        return _with_notes(plan.added, notes, None)
+        return _with_notes(plan_on(registry.at_head() if commit else registry).added, notes, None)
     with registry.writing(wait) as found:
-        plan = _plan(registry.at_head() if commit else registry, reads)
+        plan = plan_on(registry.at_head() if commit else registry)
         made = None
         if plan.changes and commit:
-            made = registry.commit(plan.changes, commit_message(plan.new, plan.updated, message), wait)
+            made = registry.commit(plan.changes, _message(plan, reads, message), wait)
         elif plan.changes:
             registry.stage(plan.changes, wait)
     return _with_notes(plan.added, (*found, *notes), made)
@@ -126,6 +144,27 @@ def _plan(base: Registry, reads: list[Read]) -> _Plan:
             changes.update((path, data) for path, data in written.items() if base.files.read(path) != data)
     added = Added(None, tuple(rows), tuple(references.unresolved), tuple(references.notes))
     return _Plan(added, changes, tuple(by_status["added"]), tuple(by_status["metadata-updated"]))
+
+
+def _with_endorsements(plan: _Plan, registry: Registry, base: Registry, reads: list[Read], signer: Signer) -> _Plan:
+    """Have a signer vouch for the records too."""
+    from kstore.actions.sign import endorsement
+    from kstore.actions.state import signed
+
+    made = signed(registry.at_head(), base, [(each.record, endorsement(each.record)) for each in reads], signer)
+    return msgspec.structs.replace(
+        plan,
+        added=msgspec.structs.replace(plan.added, statements=made.rows),
+        changes=plan.changes | made.changes,
+    )
+
+
+def _message(plan: _Plan, reads: list[Read], message: str | None) -> str:
+    """Write the commit's message; where all records are there already, what is new is who signs them."""
+    if plan.new or plan.updated:
+        return commit_message(plan.new, plan.updated, message)
+    rows = zip(reads, plan.added.statements, strict=True)
+    return statement_message([("endorsement", each.record) for each, row in rows if row.status == "added"], message)
 
 
 def _status(base: Registry, record: Record) -> Status:

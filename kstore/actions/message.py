@@ -1,4 +1,4 @@
-"""The message of a commit that adds records: what came, of which kinds, and a trailer for each."""
+"""The message of a commit: what came, of which kinds, and a trailer for each record."""
 
 from __future__ import annotations
 
@@ -10,11 +10,15 @@ from kstore.errors import UsageError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from kstore.attest.statement import Kind
     from kstore.digest import Digest
     from kstore.schema import Record
 
 TRAILERS = 100
 """How many records a message names one by one; beyond that the commit itself is the list."""
+
+_VERBS = {"endorsement": "Sign", "replication": "Attest", "retraction": "Retract", "supersession": "Supersede"}
+"""What the commands are called that make each kind of statement."""
 
 
 def commit_message(new: Sequence[Record], updated: Sequence[Record], message: str | None = None) -> str:
@@ -55,6 +59,21 @@ def import_message(
     """
     subject, body = _summary(new, updated)
     return _compose(subject, body, first, new.total() + updated.total(), message)
+
+
+def statement_message(said: Sequence[tuple[Kind, Record]], message: str | None = None) -> str:
+    """Write the message of a commit that adds statements, all of one kind.
+
+    Args:
+        said: The kind of each, and the record that it is about.
+        message: What a person says instead of the usual subject.
+
+    Raises:
+        UsageError: The message is no UTF-8, as git wants it.
+    """
+    kind, record = said[0]
+    subject = f"{_VERBS[kind]} " + (f"{record.kind} {record.name}" if len(said) == 1 else f"{len(said)} records")
+    return _compose(subject, [], [record.digest for _, record in said[:TRAILERS]], len(said), message)
 
 
 def _summary(new: Counter[str], updated: Counter[str]) -> tuple[str, list[str]]:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
 
 from kstore.cli import output
-from kstore.cli.options import DryRun, Files, Json, Quiet, Wait
+from kstore.cli.options import DryRun, Files, Json, Message, NoCommit, OptionalKeyFile, Quiet, Wait
+from kstore.cli.passphrase import signer_of
 
 if TYPE_CHECKING:
     from kstore.actions.add import Added
@@ -16,12 +17,9 @@ if TYPE_CHECKING:
 def command(
     context: typer.Context,
     files: Files,
-    message: Annotated[
-        str | None, typer.Option("-m", "--message", metavar="MESSAGE", help="The commit's message.")
-    ] = None,
-    no_commit: Annotated[
-        bool, typer.Option("--no-commit", help="Write and stage the files; the commit is yours to make.")
-    ] = False,
+    key: OptionalKeyFile = None,
+    message: Message = None,
+    no_commit: NoCommit = False,
     dry_run: DryRun = False,
     wait: Wait = 10,
     json: Json = False,
@@ -31,6 +29,7 @@ def command(
 
     Every document of every FILE is added, or nothing when anything is wrong with any of them. Adding what is
     there already changes nothing. A document with a new title or other new metadata updates those.
+    With --key you vouch for all of them in the same commit, as `kstore sign` does.
 
     Examples:
 
@@ -39,19 +38,23 @@ def command(
         kstore add -m "Nightly of 2026-03-03" results/*.yaml
 
         kstore --registry ../other resolve my-run | kstore add -
+
+        kstore add --key ~/.ssh/id_ed25519 run.json
     """
     from kstore.actions.add import add
     from kstore.registry import Registry
 
     with Registry.open(context.obj) as registry:
-        added = add(registry, files, message=message, commit=not no_commit, dry_run=dry_run, wait=wait)
+        signer = None if key is None else signer_of(key)
+        added = add(registry, files, signer=signer, message=message, commit=not no_commit, dry_run=dry_run, wait=wait)
     output.notes(added.notes, quiet=quiet)
     output.notes(
         (f"{missing.by}: {missing.field}: {missing.digest} is not in the registry" for missing in added.unresolved),
         quiet=quiet,
     )
     if json:
-        output.json({"commit": added.commit, "records": added.records, "unresolved": added.unresolved})
+        signed = {"statements": added.statements} if key is not None else {}
+        output.json({"commit": added.commit, "records": added.records, "unresolved": added.unresolved, **signed})
         return
     for record in added.records:
         output.line(f"{record.status:16} {record.digest} {record.kind} {record.name}")
@@ -59,7 +62,8 @@ def command(
 
 
 def _outcome(added: Added, no_commit: bool, dry_run: bool) -> str:
-    if all(record.status == "present" for record in added.records):
+    statuses = [record.status for record in added.records] + [statement.status for statement in added.statements]
+    if set(statuses) <= {"present"}:
         return "everything is there already; nothing to commit"
     if dry_run:
         return "nothing was written (--dry-run)"

@@ -29,6 +29,13 @@ COMMANDS = (
     "export",
     "hook",
     "clone",
+    "key",
+    "trust",
+    "sign",
+    "attest",
+    "retract",
+    "supersede",
+    "checkpoint",
 )
 _RUN_BY_GIT = ("receive", "textconv")
 
