@@ -11,6 +11,7 @@ import pytest
 from hypothesis import settings
 
 from tests.registries import ALL, kstore
+from tests.scenarios import people
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -81,3 +82,28 @@ def any_empty(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
     path = tmp_path / "any"
     kstore("init", path, "--fanout", str(fanout), *["--bare"] * bare).ok()
     return path
+
+
+@pytest.fixture(scope="session")
+def _worlds(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
+    """Let each group of people make their registry once."""
+    made: dict[tuple[str, ...], Path] = {}
+
+    def world(*names: str) -> Path:
+        if names not in made:
+            made[names] = tmp_path_factory.mktemp("world")
+            people.settle(made[names], *names)
+        return made[names]
+
+    return world
+
+
+@pytest.fixture
+def settle(_worlds: Callable[..., Path], tmp_path: Path) -> Callable[..., tuple[people.Person, ...]]:
+    """Give people who share a registry, a maintainer and signers; see `tests.scenarios.people.settle`."""
+
+    def settle(*names: str) -> tuple[people.Person, ...]:
+        top = Path(shutil.copytree(_worlds(*names), tmp_path / "world", symlinks=True))
+        return people.settled(top, *names)
+
+    return settle

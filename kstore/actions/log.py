@@ -3,21 +3,27 @@
 from __future__ import annotations
 
 from collections import Counter
+from itertools import islice
 from typing import TYPE_CHECKING
 
 import msgspec
 
+from kstore.actions.parallel import in_order, usable_processors
+from kstore.digest import Digest
 from kstore.git.files import UnreadableError
-from kstore.layout import is_folder, path_of, place_of
+from kstore.layout import is_folder, is_signed_folder, path_of, place_of, signed_place_of
 from kstore.schema import KINDS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from kstore.digest import Digest
     from kstore.git.difference import Difference
     from kstore.git.history import Commit, History
+    from kstore.layout import Place
     from kstore.registry import Registry
+
+_COMMITS_A_BATCH = 500
+"""How many commits a worker process is given at once; for so few another process would be of no help."""
 
 FEW = 10
 """Up to so many new records of a commit are named one by one."""
@@ -45,8 +51,9 @@ class Logged(msgspec.Struct, frozen=True):
         added: How many records of each kind are new.
         records: The new records, where they are few.
         updated: Of how many records the metadata changed.
-        changed: How many objects are other than before, which no commit may do.
-        removed: How many objects are gone, which no commit may do.
+        changed: How many objects and statements are other than before, which no commit may do.
+        removed: How many objects and statements are gone, which no commit may do.
+        statements: How many statements of each kind are new, whoever signed them.
     """
 
     commit: str
@@ -58,6 +65,7 @@ class Logged(msgspec.Struct, frozen=True):
     updated: int
     changed: int
     removed: int
+    statements: dict[str, int]
 
 
 class _Kind(msgspec.Struct):
@@ -72,65 +80,106 @@ _kind = msgspec.json.Decoder(_Kind).decode
 _name = msgspec.json.Decoder(_Name).decode
 
 
-def log(registry: Registry, limit: int | None = None) -> Iterator[Logged]:
+def log(registry: Registry, limit: int | None = None, jobs: int | None = None) -> Iterator[Logged]:
     """Go through the commits that changed records, the newest first.
 
     Args:
         registry: Whose history.
         limit: At most so many of them; None is all.
+        jobs: How many processes do the work; None is one for each processor where that pays.
+
+    Raises:
+        KstoreError: A worker process was killed.
     """
     history = registry.history()
     parents, _ = history.commits()
-    told = 0
-    for oid in reversed(parents):
-        if limit is not None and told >= limit:
-            return
-        commit = history.commit(oid)
-        if any(parent not in parents for parent in commit.parents):
-            # What it added cannot be told from what was there before it.
-            continue
-        logged = _logged(history, commit, [history.commit(parent) for parent in commit.parents], registry)
-        if logged is not None:
-            told += 1
-            yield logged
+    # What a commit added cannot be told from what was there before it, unless all its parents are here.
+    told = [(oid, parents[oid]) for oid in reversed(parents) if all(parent in parents for parent in parents[oid])]
+    if jobs is None:
+        jobs = usable_processors() if limit is None and len(told) > _COMMITS_A_BATCH else 1
+    size = _COMMITS_A_BATCH if limit is None else max(1, min(limit, _COMMITS_A_BATCH))
+    batches = (_encode(told[at : at + size]) for at in range(0, len(told), size))
+    tools = (history, registry.settings.fanout)
+    each = (logged for data in in_order(_log_commits, tools, batches, jobs) for logged in _decode_logged(data))
+    yield from islice(each, limit)
 
 
-def _logged(history: History, commit: Commit, parents: list[Commit], registry: Registry) -> Logged | None:
-    fanout = registry.settings.fanout
-    added: Counter[str] = Counter()
-    counts = Counter(updated=0, changed=0, removed=0)
-    new: list[tuple[Digest, str]] = []
+# A digest is a `str`, but msgspec encodes no subclasses of it by itself.
+_encode = msgspec.msgpack.Encoder(enc_hook=str).encode
+_decode_commits = msgspec.msgpack.Decoder(list[tuple[bytes, list[bytes]]]).decode
+_decode_logged = msgspec.msgpack.Decoder(list[Logged], dec_hook=lambda _, value: Digest(value)).decode
+
+
+def _log_commits(tools: tuple[History, int], batch: bytes) -> bytes:
+    """Tell what some commits did; a worker process runs this."""
+    history, fanout = tools
+    commits = [(history.commit(oid), parents) for oid, parents in _decode_commits(batch)]
+    found = [
+        _logged(history, commit, [history.commit(parent) for parent in parents], fanout) for commit, parents in commits
+    ]
+    return _encode([logged for logged in found if logged is not None])
+
+
+def _logged(history: History, commit: Commit, parents: list[Commit], fanout: int) -> Logged | None:
+    tally = _Tally(history)
 
     def enters(path: str) -> bool:
-        return is_folder(path, fanout)
+        return is_folder(path, fanout) or is_signed_folder(path, fanout)
 
     for difference in history.differences(commit, parents, enters, lambda *_: None):
         place = place_of(difference.path, fanout)
-        if place is None or place.right != difference.path:
-            continue
-        happened = _happened(difference)
-        if place.part == "metadata":
-            counts["updated"] += happened == "changed"
-        elif happened == "added":
-            assert difference.now is not None, "what was added is there"
-            kind = _kind_of(history, difference.now.oid)
-            added[kind] += 1
-            if len(new) <= FEW:
-                new.append((place.digest, kind))
-        elif happened:
-            counts[happened] += 1
-    if not added and not counts.total():
+        signed = signed_place_of(difference.path, fanout) if place is None else None
+        if place is not None and place.right == difference.path:
+            tally.take(place, difference)
+        elif signed is not None and signed.right == difference.path and signed.part == "attestations":
+            tally.take_statement(difference)
+    if not tally.added and not tally.statements and not tally.counts.total():
         return None
-    records = [Named(digest, kind, name_of(history, commit, digest, fanout)) for digest, kind in new]
+    records = [Named(digest, kind, name_of(history, commit, digest, fanout)) for digest, kind in tally.new]
     return Logged(
         commit.id,
         commit.author,
         commit.date,
         commit.subject,
-        dict(sorted(added.items())),
+        dict(sorted(tally.added.items())),
         tuple(records if len(records) <= FEW else ()),
-        **counts,
+        **tally.counts,
+        statements=dict(sorted(tally.statements.items())),
     )
+
+
+class _Tally:
+    """What one commit did, counted; `new` has the first few records that it added, and one more where there are."""
+
+    def __init__(self, history: History) -> None:
+        self._history = history
+        self.added: Counter[str] = Counter()
+        self.counts = Counter(updated=0, changed=0, removed=0)
+        self.statements: Counter[str] = Counter()
+        self.new: list[tuple[Digest, str]] = []
+
+    def take(self, place: Place, difference: Difference) -> None:
+        """Count a file of a record."""
+        happened = _happened(difference)
+        if place.part == "metadata":
+            self.counts["updated"] += happened == "changed"
+        elif happened == "added":
+            assert difference.now is not None, "what was added is there"
+            kind = _kind_of(self._history, difference.now.oid)
+            self.added[kind] += 1
+            if len(self.new) <= FEW:
+                self.new.append((place.digest, kind))
+        elif happened:
+            self.counts[happened] += 1
+
+    def take_statement(self, difference: Difference) -> None:
+        """Count a signed statement."""
+        happened = _happened(difference)
+        if happened == "added":
+            assert difference.now is not None, "what was added is there"
+            self.statements[_statement_kind(self._history, difference.now.oid)] += 1
+        elif happened:
+            self.counts[happened] += 1
 
 
 def _happened(difference: Difference) -> str:
@@ -148,6 +197,16 @@ def _kind_of(history: History, oid: bytes) -> str:
     except (UnreadableError, msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return UNKNOWN
     return kind if kind in KINDS else UNKNOWN
+
+
+def _statement_kind(history: History, oid: bytes) -> str:
+    from kstore.attest.envelope import Envelope, EnvelopeError
+    from kstore.attest.statement import StatementError, read_statement
+
+    try:
+        return read_statement(Envelope.from_bytes(history.blob(oid)).payload).kind
+    except (UnreadableError, EnvelopeError, StatementError):
+        return UNKNOWN
 
 
 def name_of(history: History, commit: Commit, digest: Digest, fanout: int) -> str | None:

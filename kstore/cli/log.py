@@ -6,14 +6,16 @@ from itertools import chain
 from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
+from msgspec import UNSET
 
 from kstore.cli import output
 from kstore.cli.options import Json
+from kstore.cli.standing import UNTRUSTED
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from kstore.actions.life import Event, Field
+    from kstore.actions.life import Event, Field, Said
     from kstore.actions.log import Logged
 
 _Row = TypeVar("_Row")
@@ -37,8 +39,8 @@ def command(
     """Tell what happened to the registry, or to one record.
 
     Without a REF it lists the commits that changed records, the newest first, and what each added. With one
-    it tells the record's life from its beginning: who added it and when, and each change of its metadata. A
-    record that is gone is found by its whole digest.
+    it tells the record's life from its beginning: who added it and when, each change of its metadata, and who
+    signed, reproduced, retracted or superseded it. A record that is gone is found by its whole digest.
 
     Examples:
 
@@ -86,19 +88,43 @@ def _of_commit(logged: Logged) -> Iterator[str]:
         yield f"    added {', '.join(f'{count:,} {kind}' for kind, count in logged.added.items())}"
     for record in logged.records:
         yield f"        {record.digest} {record.kind:22} {record.name or ''}".rstrip()
+    if logged.statements:
+        yield f"    signed statements: {', '.join(f'{count:,} {kind}' for kind, count in logged.statements.items())}"
     for count, what in (
         (logged.updated, "changed the metadata of"),
-        (logged.changed, "changed objects, which never change:"),
-        (logged.removed, "removed objects, which never go:"),
+        (logged.changed, "changed objects or statements, which never change:"),
+        (logged.removed, "removed objects or statements, which never go:"),
     ):
         if count:
             yield f"    {what} {count:,}"
 
 
 def _of_event(event: Event) -> Iterator[str]:
-    what = event.event.replace("-", " ")
+    what = event.event.replace("-", " ") if event.statement is UNSET else _of_statement(event.event, event.statement)
     yield f"{event.commit[:_SHORT]} {event.date} {event.author}: {what}"
     yield from chain.from_iterable(map(_of_field, event.changes))
+
+
+def _of_statement(event: str, said: Said) -> str:
+    from kstore.attest.statement import Replication, Retraction, Supersession
+
+    who = ", ".join(said.by or [f"key {key} ({UNTRUSTED})" for key in said.keys])
+    if not who:
+        who = f"nobody who counts ({'; '.join(said.why)})"
+    match said.predicate:
+        case None:
+            what = f"something that is no statement, by {who}"
+        case Replication(result=result, value=value, environment=environment, note=note):
+            details = [each for each in (value, environment, note) if each is not UNSET]
+            what = f"{result.replace('-', ' ')} by {who}{': ' * bool(details)}{'; '.join(details)}"
+        case Retraction(reason=reason):
+            what = f"retracted by {who}: {reason}"
+        case Supersession(by=by, reason=reason):
+            what = f"superseded by {by.digest}, says {who}: {reason}"
+        case _:
+            what = f"signed by {who}"
+    # A statement that is sound never changes and never goes.
+    return what if event == "statement-added" else f"{event.replace('-', ' ')}: {what}"
 
 
 def _of_field(field: Field) -> Iterator[str]:
