@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import multiprocessing
 import os
@@ -9,6 +10,7 @@ import pickle
 import signal
 import threading
 from collections import deque
+from itertools import islice
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from kstore.errors import KstoreError
@@ -46,21 +48,37 @@ def in_order(
     Raises:
         KstoreError: A worker process ended before its work did.
     """
+    with begun(function, tools, batches, jobs) as results:
+        yield from results
+
+
+@contextlib.contextmanager
+def begun(
+    function: Callable[[Tools, bytes], bytes], tools: Tools, batches: Iterable[bytes], jobs: int
+) -> Iterator[Iterator[bytes]]:
+    """Do what `in_order` does, with other processes at work from the start of the block, before anybody asks."""
     if jobs == 1:
-        yield from (function(tools, batch) for batch in batches)
+        yield (function(tools, batch) for batch in batches)
         return
     from concurrent.futures import ProcessPoolExecutor
     from concurrent.futures.process import BrokenProcessPool
 
     with ProcessPoolExecutor(jobs, initializer=_start, initargs=(pickle.dumps(tools),)) as pool:
+        source = iter(batches)
         running: deque[Future[bytes]] = deque()
-        try:
-            for batch in batches:
+
+        def begin() -> None:
+            for batch in islice(source, jobs * _AHEAD - len(running)):
                 running.append(pool.submit(_apply, function, batch))
-                if len(running) >= jobs * _AHEAD:
-                    yield running.popleft().result()
+
+        def results() -> Iterator[bytes]:
             while running:
                 yield running.popleft().result()
+                begin()
+
+        try:
+            begin()
+            yield results()
         except BrokenProcessPool as error:
             raise KstoreError("a worker process was killed (out of memory?); run it again with --jobs 1") from error
         finally:

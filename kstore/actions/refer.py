@@ -11,7 +11,7 @@ from kstore.schema import KINDS, REFERENCES
 from kstore.schema.references import targets
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator
+    from collections.abc import Callable, Collection, Iterator, Mapping
 
     from kstore.schema import Body
 
@@ -38,10 +38,25 @@ _DIGEST_BYTES = 32
 _OF_AN_OPERATION = ("workload", "implementation")
 """The roles of records that refer to an operation, as the first and only thing that they refer to."""
 
+_FIRST = slice(1, 1 + _DIGEST_BYTES)
+_CHECKS = tuple(
+    tuple(
+        (
+            slice(1 + _DIGEST_BYTES * at, 1 + _DIGEST_BYTES * (at + 1)),
+            b"".join(_NUMBERS[kind] for kind in field.kinds),
+            field.role in _OF_AN_OPERATION,
+        )
+        for at, field in enumerate(fields)
+    )
+    for fields in _FIELDS
+)
+"""For each reference field of each kind: where its digest stands in what a record says, the numbers of the kinds that
+it may name, and whether these refer to an operation."""
+
 
 def said_by(body: Body) -> Said:
     """Sum up what a record refers to."""
-    return _NUMBERS[body.kind] + b"".join([bytes.fromhex(target[7:]) for target in targets(body.kind, body.spec)])
+    return _NUMBERS[body.kind] + bytes.fromhex("".join([target[7:] for target in targets(body.kind, body.spec)]))
 
 
 def said_unchecked(data: bytes) -> Said:
@@ -61,6 +76,22 @@ def said_unchecked(data: bytes) -> Said:
         return _NUMBERS[body["kind"]] + b"".join(digests)
     except (msgspec.DecodeError, LookupError, TypeError, ValueError):
         return DAMAGED
+
+
+def is_sound(said: Said, known: Mapping[bytes, Said]) -> bool:
+    """Tell at once that a record's references are all known and right, as they mostly are.
+
+    False says nothing: `reference_problems` tells what is wrong, if anything is.
+    """
+    number = said[0]
+    operations = set()
+    for at, allowed, of_an_operation in _CHECKS[number]:
+        target = known.get(said[at])
+        if not target or target[0] not in allowed:
+            return False
+        if of_an_operation:
+            operations.add(target[_FIRST])
+    return len(operations) <= 1
 
 
 def kind_of(said: Said) -> str:

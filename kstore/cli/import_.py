@@ -19,6 +19,7 @@ _FIELDS = (
     "present",
     "metadata_updated",
     "rejected",
+    "rejected_total",
     "skipped",
     "commit",
     "warnings",
@@ -29,7 +30,13 @@ _SHOWN = 5
 
 def command(
     context: typer.Context,
-    file: Annotated[str, typer.Argument(metavar="FILE", help="JSON lines, plain or .zst; - is standard input.")],
+    file: Annotated[
+        str,
+        typer.Argument(
+            metavar="FILE",
+            help="JSON lines, plain or .zst; - is standard input, until the end of which nobody else can write.",
+        ),
+    ],
     format: Annotated[
         str,
         typer.Option(
@@ -53,7 +60,8 @@ def command(
     """Import a file of many documents, in one commit.
 
     Every document of the file becomes a record, or nothing is added when anything is wrong with any of them. Digests
-    that a row of the catalogue states are compared with those of its documents.
+    that a row of the catalogue states are compared with those of its documents. Of the lines that are rejected the
+    first 1,000 are listed; all are counted, as rejected_total in --json.
 
     Examples:
 
@@ -79,13 +87,16 @@ def command(
     if json:
         output.json({field: getattr(imported, field) for field in _FIELDS})
     _explain(imported, file, keep_going=keep_going, dry_run=dry_run, quiet=quiet)
-    if imported.rejected:
+    if imported.rejected_total:
         raise typer.Exit(1)
 
 
 def _explain(imported: Imported, file: str, *, keep_going: bool, dry_run: bool, quiet: bool) -> None:
     for rejected in imported.rejected:
         output.complain(f"{file}:{rejected.line}: {rejected.reason}")
+    more = imported.rejected_total - len(imported.rejected)
+    if more:
+        output.complain(f"{file}: {more:,} more were rejected; only the first {len(imported.rejected):,} are listed")
     for warning in imported.warnings[:_SHOWN]:
         output.note(f"{file}:{warning.line}: {warning.reason}", quiet=quiet)
     if len(imported.warnings) > _SHOWN:
@@ -97,12 +108,12 @@ def _explain(imported: Imported, file: str, *, keep_going: bool, dry_run: bool, 
     counts = (
         f"{imported.rows:,} rows, {imported.documents:,} documents: {imported.added:,} records added, "
         f"{imported.metadata_updated:,} with new metadata, {imported.present:,} present, "
-        f"{len(imported.rejected):,} lines rejected"
+        f"{imported.rejected_total:,} lines rejected"
     )
     output.note(counts, quiet=quiet)
     if imported.commit is not None:
         output.note(f"committed as {imported.commit}", quiet=quiet)
-    elif imported.rejected and not keep_going:
+    elif imported.rejected_total and not keep_going:
         output.note("nothing was written; --keep-going adds what is sound", quiet=quiet)
     elif dry_run:
         output.note("nothing was written (--dry-run)", quiet=quiet)

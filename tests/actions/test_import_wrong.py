@@ -49,6 +49,7 @@ REPORT = {
     "present",
     "metadata_updated",
     "rejected",
+    "rejected_total",
     "skipped",
     "commit",
     "warnings",

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from kstore.actions.parallel import in_order, usable_processors
+from kstore.actions.parallel import begun, in_order, usable_processors
 from kstore.errors import KstoreError
 
 AHEAD = 3
@@ -98,6 +98,30 @@ def test_results_that_nobody_wants_any_more_are_not_waited_for() -> None:
     assert isinstance(results, Generator)
     results.close()
     assert list(in_order(labelled, "", [b"\7"], 2)) == [b"\7"]
+
+
+def grown(_: str, work: bytes) -> bytes:
+    return work * 3
+
+
+@pytest.mark.parametrize("jobs", [1, 2, 3])
+def test_batches_and_results_that_fit_into_no_pipe_come_through(jobs: int) -> None:
+    batches = [bytes((number,)) * (3 << 20) for number in range(8)]
+    for batch, result in zip(batches, in_order(grown, "", batches, jobs), strict=True):
+        assert result == batch * 3
+
+
+def test_several_processes_begin_before_anybody_asks_for_a_result() -> None:
+    read = []
+
+    def batches() -> Iterator[bytes]:
+        for number in range(20):
+            read.append(number)
+            yield bytes((number,))
+
+    with begun(labelled, "", batches(), 2) as results:
+        assert len(read) == 2 * AHEAD
+        assert next(results) == b"\0"
 
 
 PROGRAM = """if True:

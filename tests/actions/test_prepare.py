@@ -6,13 +6,22 @@ import hashlib
 import json
 import re
 import zlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kstore.actions.prepare import PreparedLine, batch, decode_batch, prepare, prepare_batch
+from kstore.actions.prepare import (
+    LISTED,
+    OTHER_TABLES,
+    TABLES,
+    PreparedRecord,
+    batch,
+    decode_batch,
+    prepare,
+    prepare_batch,
+)
 from kstore.actions.refer import kind_of, said_by
 from kstore.digest import Digest
 from kstore.errors import InvalidDocumentError
@@ -32,8 +41,26 @@ def row(table: str, manifest: object, **fields: object) -> bytes:
     return text({"table": table, "row": {**fields, "manifest": manifest}})
 
 
-def one(line: bytes, format: str = "jsonl") -> PreparedLine:
-    (found,) = prepare(format, 1, line)
+class Line(NamedTuple):
+    """What one line came to."""
+
+    number: int
+    records: tuple[PreparedRecord, ...]
+    reason: str
+
+
+def each(format: str, first: int, lines: bytes) -> list[Line]:
+    """Prepare lines, and tell line by line what they came to."""
+    found = prepare(format, first, lines)
+    records: dict[int, list[PreparedRecord]] = {}
+    for number, place in found.places:
+        records.setdefault(number, []).append(found.records[place])
+    good = [Line(number, tuple(theirs), "") for number, theirs in records.items()]
+    return sorted([*good, *(Line(number, (), reason) for number, reason in found.rejected)])
+
+
+def one(line: bytes, format: str = "jsonl") -> Line:
+    (found,) = each(format, 1, line)
     assert bool(found.reason) != bool(found.records)
     return found
 
@@ -66,18 +93,45 @@ def test_a_record_is_ready_to_be_stored() -> None:
 
 def test_lines_keep_their_numbers_and_empty_ones_count_for_nothing_else() -> None:
     lines = b"\n".join([text(environments(1)[0]), b"", b" \t\r", b"x", text(environments(2)[1]) + b"\r", b""])
-    found = list(prepare("jsonl", 7, lines))
-    assert [(line.number, len(line.records), bool(line.reason)) for line in found] == [
+    assert [(line.number, len(line.records), bool(line.reason)) for line in each("jsonl", 7, lines)] == [
         (7, 1, False),
         (10, 0, True),
         (11, 1, False),
     ]
+    assert prepare("jsonl", 7, lines).rows == 3
 
 
 @pytest.mark.parametrize("format", ["jsonl", "catalog"])
 def test_what_a_worker_sends_is_what_it_found(format: str) -> None:
     lines = text(environment()) + b"\n" + row("projects", environment()) + b"\n" + row("sources", None) + b"\nx"
-    assert decode_batch(prepare_batch(format, batch(2**40, lines))) == list(prepare(format, 2**40, lines))
+    assert decode_batch(prepare_batch(format, batch(2**40, lines))) == prepare(format, 2**40, lines)
+
+
+def test_a_record_that_stands_in_several_lines_is_there_once() -> None:
+    found = prepare("jsonl", 1, b"\n".join([text(environment()), GOOD, text(environment())]))
+    assert found.places == [(1, 0), (2, 1), (3, 0)]
+    assert len(found.records) == 2
+
+
+def test_of_many_bad_lines_the_first_are_told_and_the_rest_is_counted() -> None:
+    found = prepare("jsonl", 1, b"x\n" * (LISTED + 5) + GOOD)
+    assert [number for number, _ in found.rejected] == list(range(1, LISTED + 1))
+    assert (found.rows, found.unlisted, found.places) == (LISTED + 6, 5, [(LISTED + 6, 0)])
+
+
+def test_a_reason_does_not_grow_with_what_it_is_about() -> None:
+    reason = one(GOOD.replace(b'"a"', b'"' + b"a" * 500_000 + b'"').replace(b'"1"', b"7")).reason
+    assert len(reason) < 30_000
+    assert "spec.software.libraries.aaa" in reason
+
+
+def test_many_tables_are_counted_together() -> None:
+    tables = [f"t{number}" + "x" * 900 * (number % 2) for number in range(TABLES + 20)]
+    skipped = prepare("catalog", 1, b"\n".join(row(table, None) for table in ["t0", *tables, "t0"])).skipped
+    assert skipped["t0"] == 3
+    assert skipped[OTHER_TABLES] >= 20
+    assert sum(skipped.values()) == len(tables) + 2
+    assert max(map(len, skipped)) == 100
 
 
 def test_a_row_that_states_another_digest_is_rejected_with_both() -> None:
@@ -109,7 +163,7 @@ def test_one_wrong_digest_of_a_bundle_rejects_all_of_it(field: str) -> None:
 def test_a_document_that_was_checked_before_is_compared_with_every_row_that_has_it() -> None:
     document = load(TVD)["protocol"]
     lines = b"\n".join(row("operations", document, semanticDigest=stated) for stated in (PROTOCOL, RUN, PROTOCOL))
-    assert [bool(line.reason) for line in prepare("catalog", 1, lines)] == [False, True, False]
+    assert [bool(line.reason) for line in each("catalog", 1, lines)] == [False, True, False]
 
 
 GOOD = text(environment(software={"libraries": {"a": "1"}}))

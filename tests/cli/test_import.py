@@ -66,6 +66,19 @@ def test_only_the_first_few_warnings_are_shown_and_all_are_in_json(registry: Pat
     assert "note: and 3 more like these; --json lists all\n" in ran.err
 
 
+def test_of_very_many_bad_lines_the_first_are_listed_and_all_are_counted(empty: Path, tmp_path: Path) -> None:
+    (tmp_path / "bad").write_bytes(lines([environment()]) + b"x\n" * 300_000)
+    ran = kstore("--registry", empty, "import", tmp_path / "bad", "--json", "--keep-going", "--jobs", "2")
+    assert ran.code == 1
+    told = ran.json()
+    assert (told["rejected_total"], told["rows"], told["added"]) == (300_000, 300_001, 1)
+    assert [each["line"] for each in told["rejected"]] == list(range(2, 1002))
+    errors = [line for line in ran.err.splitlines() if line.startswith("error: ")]
+    assert len(errors) == 1001
+    assert errors[-1].endswith("bad: 299,000 more were rejected; only the first 1,000 are listed")
+    assert ", 300,000 lines rejected\n" in ran.err
+
+
 def test_a_name_in_a_file_cannot_take_the_terminal_over(empty: Path, tmp_path: Path) -> None:
     ran = catalog(empty, write(tmp_path / "rows", [{"table": "\x1b[2J", "row": {}}, {"table": "a", "row": "\x1b[2J"}]))
     assert "\x1b" not in ran.err
