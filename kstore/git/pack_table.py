@@ -73,6 +73,12 @@ class PackTable:
         stride = self._stride
         skip = stride - _OID
         guess = low + (int.from_bytes(oid[1:4]) * (high - low) >> 24)
+        if self._whole:
+            first = self._names + max(low, guess - _WINDOW) * stride
+            at = self._whole.find(oid, first, self._names + min(high, guess + _WINDOW) * stride)
+            number, rest = divmod(at - self._names, stride)
+            if at >= 0 and rest == skip:
+                return self._offset(number, self._whole[at - skip : at])
         while low < high:
             start = max(low, min(guess - _WINDOW // 2, high - _WINDOW))
             count = min(_WINDOW, high - start)

@@ -30,6 +30,8 @@ _NAMES = {COMMIT: b"commit", TREE: b"tree", BLOB: b"blob", 4: b"tag"}
 _NUMBERS = {name: number for number, name in _NAMES.items()}
 _OFFSET_DELTA, _REFERENCE_DELTA = 6, 7
 _BLOCK = 4096
+_FIRST = 1024
+"""What most files are shorter than, compressed: reading more costs as much as decompressing them."""
 _LONGEST_CHAIN = 4096
 _DEEPEST_ALTERNATE = 5
 _CACHED_BYTES = 96 * 2**20
@@ -126,8 +128,7 @@ class RawObjects:
                 raise DamagedObjectError(f"git object {oid.hex()} cannot be found: {'; '.join(self._broken.values())}")
             raise MissingObjectError(f"git object {oid.hex()} is missing; run git fsck")
         kind, data = found
-        hashed = hashlib.sha1(b"%b %d\0" % (_NAMES[kind], len(data)), usedforsecurity=False)
-        hashed.update(data)
+        hashed = hashlib.sha1(b"%b %d\0%b" % (_NAMES[kind], len(data), data), usedforsecurity=False)
         if hashed.digest() != oid:
             raise DamagedObjectError(
                 f"git object {oid.hex()} is damaged: its bytes hash to {hashed.hexdigest()}; run git fsck"
@@ -230,14 +231,16 @@ class RawObjects:
         deltas: list[tuple[int, bytes]] = []
         spent = 0
         while (base := self._recall(pack, offset)) is None:
-            block = os.pread(pack.file, _BLOCK, offset)
+            block = os.pread(pack.file, _FIRST, offset)
             kind, size, at = header(block)
             if kind in _NAMES:
                 allowed = MAX_TREE if deltas else limit
                 if size > allowed:
                     raise HugeObjectError(oid, size, allowed)
                 base = kind, _content(pack, offset, block, at, size)
-                self._remember(pack, offset, base)
+                # A file is read once; only that others are told as changes of it makes it worth keeping.
+                if deltas or kind != BLOB:
+                    self._remember(pack, offset, base)
                 return base, deltas
             spent += size
             if spent > MAX_TREE or len(deltas) > _LONGEST_CHAIN:
@@ -277,10 +280,12 @@ def _content(pack: _Pack, offset: int, block: bytes, at: int, size: int) -> byte
     head = unpacker.decompress(block[at:], size + 1)
     if unpacker.eof and len(head) == size:
         return head
-    return inflate(unpacker, head, size, _blocks(pack, offset + len(block)))
+    return inflate(unpacker, head, size, _blocks(pack, offset + len(block), size))
 
 
-def _blocks(pack: _Pack, offset: int) -> Iterator[bytes]:
-    while block := os.pread(pack.file, 16 * _BLOCK, offset):
+def _blocks(pack: _Pack, offset: int, size: int) -> Iterator[bytes]:
+    # What was compressed is hardly ever longer than it was.
+    length = min(size + _FIRST, 16 * _BLOCK)
+    while block := os.pread(pack.file, length, offset):
         yield block
         offset += len(block)
