@@ -14,10 +14,11 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import msgspec
 
+from kstore.attest.folder_entries import Entry, split, uniform
 from kstore.attest.merkle import FILE, FOLDER, LENGTH, file_hash, folder_hash
 from kstore.errors import KstoreError
 from kstore.git.files import REGULAR, UnreadableError, printable, too_large
-from kstore.git.listing import Listing, mode_in, name_in
+from kstore.git.listing import mode_in, name_in
 from kstore.git.raw import BLOB, MAX_TREE, TREE, DamagedObjectError, HugeObjectError, MissingObjectError, RawObjects
 from kstore.git.tree import type_of
 from kstore.layout import MAX_FILE, STORE
@@ -66,18 +67,10 @@ class _Failed(msgspec.Struct, frozen=True, array_like=True):
     missing: bool
 
 
-class _Entry(NamedTuple):
-    """An entry of a folder: its name, `FILE` or `FOLDER`, and its object's id, 20 bytes."""
-
-    name: bytes
-    type: bytes
-    oid: bytes
-
-
 _Hashes: TypeAlias = dict[bytes, bytes | _Failed]
 """By the ids of their trees, folders' hashes, each followed by the number of files that lie in it, 8 bytes."""
 
-_Listed: TypeAlias = dict[bytes, list[_Entry] | _Failed]
+_Listed: TypeAlias = dict[bytes, list[Entry] | _Failed]
 """By the ids of their trees, what lies in folders."""
 
 
@@ -98,10 +91,12 @@ class Hasher:
         """Travel to another process as the place of the objects: open packs cannot be shared."""
         return _opened, (self._objects.folder, self.known)
 
-    def store(self, tree: bytes) -> list[_Entry] | _Failed:
+    def store(self, tree: bytes) -> list[Entry] | _Failed:
         """List what the root of a commit covers, given the commit's tree."""
+        where = "the root folder"
         try:
-            found = [entry for entry in self._read("the root folder", tree) if name_in(entry) == STORE.encode()]
+            top = split(where, tree, self._read(where, tree))
+            found = [entry for entry in top if name_in(entry) == STORE.encode()]
             if not found:
                 return []
             if len(found) > 1 or mode_in(found[0]) != stat.S_IFDIR:
@@ -153,7 +148,7 @@ class Hasher:
         hashes |= self.finish(path, listed, hashes)
 
     def _hash(
-        self, path: str, entries: Sequence[_Entry], hashes: Mapping[bytes, bytes | _Failed], files: dict[bytes, bytes]
+        self, path: str, entries: Sequence[Entry], hashes: Mapping[bytes, bytes | _Failed], files: dict[bytes, bytes]
     ) -> bytes | _Failed:
         count = 0
         items = []
@@ -172,7 +167,7 @@ class Hasher:
             items.append((name, kind, hashed))
         return folder_hash(items) + count.to_bytes(_COUNT)
 
-    def _entries(self, path: str, tree: bytes) -> list[_Entry]:
+    def _entries(self, path: str, tree: bytes) -> list[Entry]:
         """List a folder in the order of the bytes of its names.
 
         Raises:
@@ -181,9 +176,13 @@ class Hasher:
         """
         if path.count("/") > MAX_DEPTH:
             raise RootError(f"{path}: expected folders at most {MAX_DEPTH} deep")
+        data = self._read(path, tree)
+        entries = uniform(data)
+        if entries is not None:
+            return entries
         entries = []
         last = b""
-        for name, mode, oid in sorted((name_in(each), mode_in(each), each[-_ID:]) for each in self._read(path, tree)):
+        for name, mode, oid in sorted((name_in(each), mode_in(each), each[-_ID:]) for each in split(path, tree, data)):
             kind = _TYPES.get(mode)
             if kind is None:
                 raise RootError(
@@ -194,17 +193,15 @@ class Hasher:
                 raise RootError(f"{_join(path, name)}: expected one entry of this name, found it twice in git's tree")
             if b"/" in name or name in (b".", b".."):
                 raise RootError(f"{_join(path, name)}: expected a name that a file can have")
-            entries.append(_Entry(name, kind, oid))
+            entries.append(Entry(name, kind, oid))
             last = name
         return entries
 
-    def _read(self, path: str, tree: bytes) -> list[bytes]:
+    def _read(self, path: str, tree: bytes) -> bytes:
         try:
             found, data = self._objects.read(tree, MAX_TREE)
             if found == TREE:
-                return Listing(tree, data).entries
-        except ValueError as error:
-            raise DamagedObjectError(f"{path}: git tree {tree.hex()} is damaged ({error}); run git fsck") from error
+                return data
         except HugeObjectError as error:
             raise DamagedObjectError(f"{path}: {error}") from error
         except UnreadableError as error:
@@ -287,7 +284,7 @@ def _opened(objects: Path, known: dict[bytes, bytes]) -> Hasher:
     return Hasher(RawObjects(objects), known)
 
 
-def _root(entries: list[_Entry] | _Failed, hashed: bytes | _Failed, hashes: _Hashes) -> Root | RootError:
+def _root(entries: list[Entry] | _Failed, hashed: bytes | _Failed, hashes: _Hashes) -> Root | RootError:
     if isinstance(hashed, _Failed) or isinstance(entries, _Failed):
         assert isinstance(hashed, _Failed), "what cannot be listed has no hash"
         return (IncompleteError if hashed.missing else RootError)(hashed.reason)
