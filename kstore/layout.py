@@ -89,7 +89,7 @@ _FOLDERS = {
 }
 _SIGNED_FILE = re.compile(
     r"store/(?:(attestations)/(?:.*/)?([0-9a-f]{64})/([0-9a-f]{64})\.json"
-    r"|(trust)/([1-9][0-9]{0,9})\.json|(checkpoints)/(?!0{10})([0-9]{10})\.json)",
+    r"|(trust)/([1-9][0-9]{0,4})\.json|(checkpoints)/(?!0{10})([0-9]{10})\.json)",
     re.DOTALL,
 )
 _STATEMENT_IN_PLACE = {

@@ -15,16 +15,22 @@ import msgspec
 from kstore.attest.appearance_table import Row, Table, file_key, keep, recall
 from kstore.git.files import UnreadableError
 from kstore.git.uncommitted import blob_id
-from kstore.layout import SIGNED_FOLDERS, signed_place_of
+from kstore.layout import SIGNED_FOLDERS, policy_path, signed_place_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
+    from kstore.attest.chain import Trust
     from kstore.git.history import Commit, History
 
 _FOLDERS = tuple(SIGNED_FOLDERS.values())
 _TRUST = SIGNED_FOLDERS["trust"]
+_WAYS = 8
+"""How many of the commits that brought a file are remembered."""
+
+DAY = 86_400
+"""By how many seconds a commit's date may lie ahead of this machine's clock; one that lies further ahead is wrong."""
 
 
 class Appearance(msgspec.Struct, frozen=True):
@@ -33,8 +39,9 @@ class Appearance(msgspec.Struct, frozen=True):
     Attributes:
         commit: The first commit that has it, 40 hexadecimal digits.
         time: When it came, in seconds since 1970: the committer's time, yet not before that of any commit that this one
-            descends from, and not after now.
-        policy: The highest number of a policy that the commit's parents have, 0 where they have none.
+            descends from, and not after now. A time that lies more than a day ahead is not believed.
+        policy: The highest number of a policy that the commit's parents have, 0 where they have none; what is in its
+            file does not matter here (see `Appearances.before`).
         cut: Whether some of that commit's parents are not here (a shallow clone): then it may be older than that, and
             `policy` is the highest number that the commit itself has.
     """
@@ -52,10 +59,14 @@ class Appearances:
         tables: What is known of each of those histories.
         policy: The highest number of a policy that HEAD has, which is in force for what is not committed yet.
         complete: Whether all of history could be read.
+        history: Where commits are read from; None where there are none.
     """
 
-    def __init__(self, tables: Sequence[Table], policy: int, *, complete: bool) -> None:
+    def __init__(self, tables: Sequence[Table], policy: int, *, complete: bool, history: History | None = None) -> None:
         self.tables = tables
+        self.history = history
+        self._befores: dict[tuple[str | None, tuple[bytes, ...]], int] = {}
+        self._only: dict[tuple[bytes, ...], bool] = {}
         self.policy = policy
         self.complete = complete
         self._now = int(time.time())
@@ -65,7 +76,8 @@ class Appearances:
         """Take the histories of some commits together: of a file that is in more than one, the first one tells."""
         tables = [table for each in several for table in each.tables]
         policy = max((each.policy for each in several), default=0)
-        return cls(tables, policy, complete=all(each.complete for each in several))
+        history = several[0].history if several else None
+        return cls(tables, policy, complete=all(each.complete for each in several), history=history)
 
     def of(self, path: str, data: bytes) -> Appearance | None:
         """Say how a file came into history.
@@ -81,13 +93,63 @@ class Appearances:
 
     def of_blob(self, path: str, blob: bytes) -> Appearance | None:
         """Say how a file came into history whose blob has an id of git's, 20 bytes; see `of`."""
+        return next(self.all_of(path, blob), None)
+
+    def all_of(self, path: str, blob: bytes) -> Iterator[Appearance]:
+        """Give all ways in which a file came into history: branches may have brought it independently of each other.
+
+        The first one is what `of_blob` gives; of many, only some.
+        """
         key = file_key(path, blob)
         for table in self.tables:
-            oid = table.commit_of(key)
-            if oid is not None:
+            for oid in table.commits_of(key):
                 row = table.row(oid)
-                return Appearance(oid.hex(), min(row.time, self._now), row.policy, row.cut)
-        return None
+                yield Appearance(oid.hex(), min(row.time, self._now), row.policy, row.cut)
+
+    def before(self, appearance: Appearance | None, trust: Trust) -> int:
+        """Give the highest number of a policy that is believed and came before something; 0 where none did.
+
+        What else is in a file that has a policy's number does not count: anybody can plant such a file.
+
+        Args:
+            appearance: How that came into history; None where it is not committed.
+            trust: The policies that are believed.
+        """
+        number = self.policy if appearance is None else appearance.policy
+        # Where history never had another policy than those, a number is all that there is to know.
+        if self.history is None or (appearance is not None and appearance.cut) or self._had_only(trust):
+            return number
+        commit = None if appearance is None else appearance.commit
+        key = (commit, trust.blobs)
+        if key not in self._befores:
+            self._befores[key] = self._find_before(self.history, commit, trust)
+        return self._befores[key]
+
+    def _had_only(self, trust: Trust) -> bool:
+        """Tell whether history never had other policies than those that are believed."""
+        found = self._only.get(trust.blobs)
+        if found is None:
+            files = zip(trust.policies, trust.blobs, strict=True)
+            keys = [file_key(policy_path(policy.number), blob) for policy, blob in files]
+            known = (sum(bool(table.commits_of(key)) for key in keys) == table.policies for table in self.tables)
+            found = self._only[trust.blobs] = all(known)
+        return found
+
+    def _find_before(self, history: History, commit: str | None, trust: Trust) -> int:
+        try:
+            if commit is None:
+                oids: Sequence[bytes] = [table.head for table in self.tables]
+            else:
+                oids = history.commit(bytes.fromhex(commit)).parents
+            befores = [history.commit(oid) for oid in oids]
+            for policy, blob in zip(reversed(trust.policies), reversed(trust.blobs), strict=True):
+                found = (history.find(before, policy_path(policy.number)) for before in befores)
+                if any(entry is not None and entry[1] == blob for entry in found):
+                    return policy.number
+        except UnreadableError:
+            # Nothing is taken to be older than it can be shown to be.
+            pass
+        return 0
 
     def has_only(self, files: Mapping[str, bytes]) -> bool:
         """Tell whether some files, ids of blobs by path, are all that history ever had, and no others."""
@@ -120,10 +182,11 @@ def appearances(
         if table is not None and _grew_from(history, table):
             walk.go_on_from(table)
         walk.walk()
-        table = Table.of(history.head, walk.commits, walk.files)
-        if derived is not None and remember and walk.complete:
+        table = Table.of(history.head, walk.commits, walk.files, walk.policies)
+        # What is dated ahead today is not so for ever: nothing is remembered that would differ then.
+        if derived is not None and remember and walk.complete and not walk.ahead:
             keep(derived, table)
-    return Appearances((table,), policy, complete=walk.complete)
+    return Appearances((table,), policy, complete=walk.complete, history=history)
 
 
 def _grew_from(history: History, table: Table) -> bool:
@@ -147,8 +210,10 @@ class _Walk:
 
     Attributes:
         commits: What is known of the commits so far.
-        files: The first commit of each file, by `file_key`.
+        files: The commits that brought each file, the first one first and only so many, by `file_key`.
+        policies: How many of these files are policies.
         complete: Whether everything could be read.
+        ahead: Whether a commit's date lies too far ahead of the clock.
     """
 
     def __init__(self, history: History) -> None:
@@ -156,13 +221,17 @@ class _Walk:
         self._folders: dict[bytes, tuple[bytes, ...]] = {}
         self._highest: dict[bytes, int] = {}
         self.commits: dict[bytes, Row] = {}
-        self.files: dict[bytes, bytes] = {}
+        self.files: dict[bytes, list[bytes]] = {}
+        self.policies = 0
         self.complete = True
+        self.ahead = False
+        self._latest = int(time.time()) + DAY
 
     def go_on_from(self, table: Table) -> None:
         """Take over what is known already."""
         self.commits = table.all_commits()
         self.files = table.all_files()
+        self.policies = table.policies
 
     def walk(self) -> None:
         """Go through all commits that are not known yet."""
@@ -205,7 +274,10 @@ class _Walk:
     def _enter(self, oid: bytes, parents: list[bytes], *, cut: bool) -> None:
         commit = self._history.commit(oid)
         befores = [self._history.commit(parent) for parent in parents]
-        times = (self.commits[parent].time for parent in parents)
+        stated = commit.time
+        if stated > self._latest:
+            # Everything that descends from it would come then, too.
+            stated, self.ahead = 0, True
         policy = max((self.highest(each) for each in ([commit, *befores] if cut else befores)), default=0)
         folders = self.folders(commit)
         if any(folders) and all(folders != self.folders(before) for before in befores):
@@ -213,5 +285,8 @@ class _Walk:
                 olds = [old[number] for old in map(self.folders, befores) if old[number]]
                 if folders[number]:
                     for path, blob in self._history.additions(folder, folders[number], olds):
-                        self.files.setdefault(file_key(path, blob), oid)
-        self.commits[oid] = Row(max(commit.time, *times, 0), policy, cut)
+                        brought = self.files.setdefault(file_key(path, blob), [])
+                        self.policies += not brought and _FOLDERS[number] == _TRUST
+                        if len(brought) < _WAYS:
+                            brought.append(oid)
+        self.commits[oid] = Row(max(stated, 0, *(self.commits[parent].time for parent in parents)), policy, cut)

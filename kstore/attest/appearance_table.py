@@ -15,19 +15,19 @@ from typing import TYPE_CHECKING, NamedTuple
 from kstore import __version__
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
 _NAME = "appearances"
 _SEAL = hashlib.sha256().digest_size
-_HEAD = struct.Struct(">20sI")
+_HEAD = struct.Struct(">20sIQ")
 _COMMIT = struct.Struct(">20sqI?")
 _OID = 20
 _KEY = 32
 _MANY = 500
 """From so many questions on, a dictionary answers faster, for all that making it costs."""
 
-_VERSION = f"kstore {__version__}: appearances 1\n".encode()
+_VERSION = f"kstore {__version__}: appearances 3\n".encode()
 
 
 class Row(NamedTuple):
@@ -50,41 +50,45 @@ class Table:
     Attributes:
         head: The commit, 20 bytes.
         commits: Rows of all commits that it reaches.
-        files: Which commit first had each signed file.
+        files: Which commits brought each signed file, the first one first.
+        policies: How many of these are policies.
     """
 
-    def __init__(self, head: bytes = b"", commits: bytes = b"", files: bytes = b"") -> None:
+    def __init__(self, head: bytes = b"", commits: bytes = b"", files: bytes = b"", policies: int = 0) -> None:
         self.head = head
         self.commits = commits
         self.files = files
+        self.policies = policies
         self._asked = 0
-        self._by_key: dict[bytes, bytes] | None = None
+        self._by_key: dict[bytes, list[bytes]] | None = None
         self._by_id: dict[bytes, Row] = {}
 
     @classmethod
-    def of(cls, head: bytes, commits: Mapping[bytes, Row], files: Mapping[bytes, bytes]) -> Table:
+    def of(
+        cls, head: bytes, commits: Mapping[bytes, Row], files: Mapping[bytes, Sequence[bytes]], policies: int
+    ) -> Table:
         """Write down a history: rows by the commits' ids, and commits' ids by `file_key`."""
         return cls(
             head,
             b"".join(_COMMIT.pack(oid, *commits[oid]) for oid in sorted(commits)),
-            b"".join(key + files[key] for key in sorted(files)),
+            b"".join(key + oid for key in sorted(files) for oid in files[key]),
+            policies,
         )
 
-    def commit_of(self, key: bytes) -> bytes | None:
-        """Give the first commit that had a file, by `file_key`, or None where none has."""
+    def commits_of(self, key: bytes) -> Sequence[bytes]:
+        """Give the commits that brought a file, by `file_key`, the first one first; nothing where none has."""
         if self._by_key is None:
             self._asked += 1
             if self._asked < _MANY:
-                found = _find(self.files, _KEY + _OID, key)
-                return None if found is None else found[_KEY:]
+                return [row[_KEY:] for row in _find(self.files, _KEY + _OID, key)]
             self._by_key = self.all_files()
-        return self._by_key.get(key)
+        return self._by_key.get(key, ())
 
     def row(self, oid: bytes) -> Row:
-        """Give what is known of a commit, which is one of those that `commit_of` gives."""
+        """Give what is known of a commit, which is one of those that `commits_of` gives."""
         row = self._by_id.get(oid)
         if row is None:
-            found = _find(self.commits, _COMMIT.size, oid)
+            found = next(_find(self.commits, _COMMIT.size, oid), None)
             assert found is not None, "every commit that brought a file has a row"
             row = self._by_id[oid] = Row(*_COMMIT.unpack(found)[1:])
         return row
@@ -93,10 +97,13 @@ class Table:
         """Give all rows, by the commits' ids."""
         return {oid: Row(*values) for oid, *values in _COMMIT.iter_unpack(self.commits)}
 
-    def all_files(self) -> dict[bytes, bytes]:
-        """Give the first commit of every file, by `file_key`."""
+    def all_files(self) -> dict[bytes, list[bytes]]:
+        """Give the commits that brought every file, by `file_key`."""
         width, files = _KEY + _OID, self.files
-        return {files[at : at + _KEY]: files[at + _KEY : at + width] for at in range(0, len(files), width)}
+        found: dict[bytes, list[bytes]] = {}
+        for at in range(0, len(files), width):
+            found.setdefault(files[at : at + _KEY], []).append(files[at + _KEY : at + width])
+        return found
 
 
 def file_key(path: str, blob: bytes) -> bytes:
@@ -113,14 +120,14 @@ def recall(derived: Path) -> Table | None:
     seal, body = data[:_SEAL], data[_SEAL:]
     if seal != _seal(body):
         return None
-    head, count = _HEAD.unpack_from(body)
+    head, count, policies = _HEAD.unpack_from(body)
     end = _HEAD.size + count * _COMMIT.size
-    return Table(head, body[_HEAD.size : end], body[end:])
+    return Table(head, body[_HEAD.size : end], body[end:], policies)
 
 
 def keep(derived: Path, table: Table) -> None:
     """Write a table down, in place of another one; a repository that cannot be written to is read all the same."""
-    body = _HEAD.pack(table.head, len(table.commits) // _COMMIT.size) + table.commits + table.files
+    body = _HEAD.pack(table.head, len(table.commits) // _COMMIT.size, table.policies) + table.commits + table.files
     file = derived / _NAME
     temporary = file.with_name(f"{_NAME}.{os.getpid()}")
     with contextlib.suppress(OSError):
@@ -129,12 +136,13 @@ def keep(derived: Path, table: Table) -> None:
         temporary.replace(file)
 
 
-def _find(rows: bytes, width: int, key: bytes) -> bytes | None:
-    """Find the row that begins with a key."""
+def _find(rows: bytes, width: int, key: bytes) -> Iterator[bytes]:
+    """Find the rows that begin with a key."""
     size, count = len(key), len(rows) // width
     place = bisect_left(range(count), key, key=lambda number: rows[number * width : number * width + size])
-    row = rows[place * width : (place + 1) * width]
-    return row if row[:size] == key else None
+    while rows[place * width : place * width + size] == key:
+        yield rows[place * width : (place + 1) * width]
+        place += 1
 
 
 def _seal(body: bytes) -> bytes:

@@ -1,25 +1,28 @@
 """Which policies of a registry are to be believed: those that lead from the one that the reader pinned.
 
 Going back, each policy names the SHA-256 of the one before it. Going forward, each must be signed by a threshold of the
-maintainers of the one before, and by a threshold of its own. Nothing after the first fault is believed. What a file of
-a registry says never raises here: it becomes a problem.
+maintainers of the one before, and by a threshold of its own; and none takes a revocation back. Nothing after the first
+fault is believed. What a file of a registry says never raises here: it becomes a problem.
 """
 
 from __future__ import annotations
 
 from functools import cached_property
+from itertools import accumulate
 from typing import TYPE_CHECKING
 
 import msgspec
+from msgspec import UNSET
 
-from kstore.attest.instant import now
+from kstore.attest.instant import now, seconds_of
 from kstore.attest.policy import Policy, PolicyError, read_policy
 from kstore.digest import Digest
 from kstore.git.files import UnreadableError, printable
+from kstore.git.uncommitted import blob_id
 from kstore.layout import STORE, policy_path, signed_place_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from kstore.attest.envelope import Envelope
     from kstore.attest.key import PublicKey
@@ -49,6 +52,8 @@ class Trust(msgspec.Struct, frozen=True, dict=True):
     Attributes:
         policies: Those that are believed, in order, without a gap; usually from number 1.
         digests: The SHA-256 of each one's file.
+        blobs: The ids, 20 bytes, that git gives to those files' bytes.
+        times: When each one came, in seconds since 1970, and none before the one before it.
         pinned: Whether they follow from a policy that the reader pinned; otherwise they only agree with themselves.
         problems: What is wrong with the others.
         exists: Whether there is any file of a policy at all.
@@ -56,6 +61,8 @@ class Trust(msgspec.Struct, frozen=True, dict=True):
 
     policies: tuple[Policy, ...] = ()
     digests: tuple[Digest, ...] = ()
+    blobs: tuple[bytes, ...] = ()
+    times: tuple[int, ...] = ()
     pinned: bool = False
     problems: tuple[TrustProblem, ...] = ()
     exists: bool = False
@@ -75,10 +82,31 @@ class Trust(msgspec.Struct, frozen=True, dict=True):
         at = self._at(number)
         return None if at is None else self.digests[at]
 
+    def revoked_from(self, key_id: str) -> str | None:
+        """Say from when on a key is revoked, by the last policy that lists it."""
+        entries = (policy.entry(key_id) for policy in reversed(self.policies))
+        last = next((entry for entry in entries if entry is not None), None)
+        return None if last is None or last.revoked_from is UNSET else last.revoked_from
+
+    def before(self, number: int) -> Trust:
+        """Give what was to be believed before a policy of some number."""
+        count = self.upto(number - 1)
+        return msgspec.structs.replace(
+            self,
+            policies=self.policies[:count],
+            digests=self.digests[:count],
+            blobs=self.blobs[:count],
+            times=self.times[:count],
+        )
+
     @cached_property
     def keys(self) -> dict[str, PublicKey]:
         """All keys that a believed policy lists, by their ids."""
         return {each.id: each.public_key for policy in self.policies for each in policy.signers}
+
+    def upto(self, number: int) -> int:
+        """Tell how many of them have a number of at most that."""
+        return min(max(number - self.policies[0].number + 1, 0), len(self.policies)) if self.policies else 0
 
     def _at(self, number: int) -> int | None:
         at = number - self.policies[0].number if self.policies else -1
@@ -89,6 +117,7 @@ class _File(msgspec.Struct, frozen=True):
     """The file of a policy, well formed."""
 
     digest: Digest
+    blob: bytes
     envelope: Envelope
     policy: Policy
 
@@ -129,17 +158,36 @@ def policy_problem(policy: Policy, envelope: Envelope, before: Policy | None, ti
             return f"it has a signature of {signature.keyid}, which neither it nor the policy before it lists"
         if not entry.public_key.verifies(signature.sig, envelope.signed):
             return f"the signature of {entry.name} ({signature.keyid}) is not right for what it signs"
+    if before is not None:
+        for problem in _taken_back(before, policy):
+            return problem
     signed = [signature.keyid for signature in envelope.signatures]
     for rule, whose in ((before, "the maintainers of the policy before it"), (policy, "its own maintainers")):
         if rule is not None:
-            names = rule.counted(signed, time)
+            names = rule.counted(signed, time, policy)
             if len(names) < rule.threshold:
                 found = f"{len(names)}: {', '.join(sorted(names))}" if names else "none"
                 return (
-                    f"expected signatures of at least {rule.threshold} of {whose} that were valid when it appeared "
-                    f"(all keys of one name count once), found {found}"
+                    f"expected signatures of at least {rule.threshold} of {whose} that are not revoked and were valid "
+                    f"when it appeared (all keys of one name count once), found {found}"
                 )
     return None
+
+
+def _taken_back(before: Policy, policy: Policy) -> Iterator[str]:
+    """Say which revocations a policy takes back, in whole or in part: what a revoked key signed could count again."""
+    for old in before.signers:
+        if old.revoked_from is UNSET:
+            continue
+        entry = policy.entry(old.id)
+        since = None if entry is None else entry.revoked_from
+        if since is None or since is UNSET or seconds_of(since) > seconds_of(old.revoked_from):
+            revoked = f"revoked from {old.revoked_from}"
+            found = "it dropped" if entry is None else f"one revoked from {since}" if since else "one not revoked"
+            yield (
+                f"expected the key of {old.name} ({old.id}), {revoked} by the policy before, to stay revoked from then "
+                f"or earlier, found {found}"
+            )
 
 
 def policy_numbers(files: Files) -> list[int]:
@@ -211,11 +259,14 @@ def _follow(
 ) -> Trust:
     """Go on from the policies that are believed already, if any, to those that follow from them."""
     found = list(problems)
+    # No policy came before the one that it follows, whatever its commit is dated.
+    came = max(_times(chain, times), default=0)
     for number in numbers:
         if chain and number <= chain[-1].policy.number:
             continue
         try:
-            chain.append(_next(files, number, chain[-1] if chain else None, times))
+            came = max(came, times.get(number, now()))
+            chain.append(_next(files, number, chain[-1] if chain else None, came))
         except (PolicyError, UnreadableError) as error:
             later = (
                 f"; the later ones, up to number {numbers[-1]}, are not believed either" if number < numbers[-1] else ""
@@ -223,12 +274,23 @@ def _follow(
             found.append(TrustProblem(policy_path(number), CODE, f"{error}{later}"))
             break
     return Trust(
-        tuple(each.policy for each in chain), tuple(each.digest for each in chain), pinned, tuple(found), exists=True
+        tuple(each.policy for each in chain),
+        tuple(each.digest for each in chain),
+        tuple(each.blob for each in chain),
+        tuple(_times(chain, times)),
+        pinned,
+        tuple(found),
+        exists=True,
     )
 
 
-def _next(files: Files, number: int, last: _File | None, times: Mapping[int, int]) -> _File:
-    """Read the policy that has a number, and check that it follows the last one.
+def _times(chain: Sequence[_File], times: Mapping[int, int]) -> Iterator[int]:
+    """Say when each policy came: not before the one that it follows."""
+    return accumulate((times.get(each.policy.number, now()) for each in chain), max)
+
+
+def _next(files: Files, number: int, last: _File | None, time: int) -> _File:
+    """Read the policy that has a number and came at some time, and check that it follows the last one.
 
     Raises:
         PolicyError: It does not.
@@ -246,9 +308,7 @@ def _next(files: Files, number: int, last: _File | None, times: Mapping[int, int
             f"previous: expected the SHA-256 of policy {last.policy.number}'s file, {last.digest}, found "
             f"{file.policy.previous.digest if file.policy.previous else 'none'}"
         )
-    time = times.get(number)
-    before = None if last is None else last.policy
-    problem = policy_problem(file.policy, file.envelope, before, now() if time is None else time)
+    problem = policy_problem(file.policy, file.envelope, None if last is None else last.policy, time)
     if problem is not None:
         raise PolicyError(problem)
     return file
@@ -258,4 +318,4 @@ def _read(data: bytes, number: int) -> _File:
     envelope, policy = read_policy(data)
     if policy.number != number:
         raise PolicyError(f"expected number {number}, as its file's name says, found {policy.number}")
-    return _File(Digest.of(data), envelope, policy)
+    return _File(Digest.of(data), blob_id(data), envelope, policy)

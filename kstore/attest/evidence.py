@@ -10,20 +10,26 @@ from typing import TYPE_CHECKING, NamedTuple
 import msgspec
 
 from kstore.attest.appearance import Appearances, appearances
-from kstore.attest.chain import Trust, read_trust
+from kstore.attest.chain import CODE, Trust, TrustProblem, policy_numbers
 from kstore.attest.checkpoint_report import Checkpoints
 from kstore.attest.checkpoints import check_checkpoints
+from kstore.attest.instant import now
 from kstore.attest.judge import Judge, Witness
 from kstore.attest.pin import Pin
-from kstore.attest.trusted import policy_times
+from kstore.attest.seen import SeenPolicies
+from kstore.attest.trusted import believe
+from kstore.digest import Digest
 from kstore.errors import NoRegistryError
-from kstore.layout import SIGNED_FOLDERS
+from kstore.git.files import UnreadableError
+from kstore.layout import SIGNED_FOLDERS, policy_path
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from kstore.attest.checkpoints import Roots
     from kstore.attest.judge import Examined, Judged
     from kstore.attest.seen import SeenCheckpoints
-    from kstore.digest import Digest
+    from kstore.git.files import Files
     from kstore.git.history import History
     from kstore.registry import Registry
 
@@ -45,12 +51,20 @@ class Evidence(msgspec.Struct, frozen=True, dict=True):
 
     def judge(self, examined: Examined) -> Judged:
         """Say what to think of a statement whose file was examined."""
-        appearance = self.appeared.of_blob(examined.path, examined.blob)
-        return self._judge.judge(examined, appearance, self._witness(examined.path))
+        witness, first = self._witness(examined.path), None
+        for appearance in self.appeared.all_of(examined.path, examined.blob):
+            number = self.appeared.before(appearance, self.trust)
+            came = appearance if number == appearance.policy else msgspec.structs.replace(appearance, policy=number)
+            judged = self._judge.judge(examined, came, witness)
+            # Who brings it once more, on a branch where it would not count, takes nothing from it.
+            if judged.counts:
+                return judged
+            first = first or judged
+        return first or self._judge.judge(examined, None, witness)
 
     @cached_property
     def _judge(self) -> Judge:
-        return Judge(self.trust, self.appeared.policy)
+        return Judge(self.trust, self.appeared.before(None, self.trust))
 
     def _witness(self, path: str) -> Witness:
         good = self.checkpoints.good
@@ -58,7 +72,7 @@ class Evidence(msgspec.Struct, frozen=True, dict=True):
             return _NO_WITNESS
         # Each checkpoint contains what the one before contains, and was not made before it.
         first = bisect_left(good, True, key=lambda checkpoint: checkpoint.contains(path))
-        absent = good[first - 1].time if first > 0 else 0
+        absent = min(good[first - 1].time, now()) if first > 0 else 0
         return Witness(absent, good[first].time if first < len(good) else None)
 
 
@@ -80,13 +94,58 @@ def past_of(registry: Registry) -> Past:
     return Past(history, appearances(history, registry.derived, remember=registry.is_current))
 
 
-def _trust_of_head(registry: Registry, pin: Digest) -> Trust | None:
-    """Find what follows from the pinned policy at HEAD; None where that does not have it either."""
+def _trust_of_head(registry: Registry, pin: Digest, files: Files) -> Trust | None:
+    """Find what follows from the pinned policy at HEAD; None where that does not have it either.
+
+    What is wrong is said of the policies of a snapshot.
+    """
     with contextlib.suppress(NoRegistryError), registry.at_head() as head:
-        trust = read_trust(head.files, pin, policy_times(head.files, past_of(head).appeared))
+        trust = believe(head.files, pin, *past_of(head))
         if trust.pinned:
-            return msgspec.structs.replace(trust, problems=())
+            return msgspec.structs.replace(trust, problems=tuple(_strangers(files, trust)))
     return None
+
+
+def _strangers(files: Files, trust: Trust) -> Iterator[TrustProblem]:
+    """Name the policies of a snapshot that are none of those that are believed at HEAD."""
+    # A folder that cannot be read is reported as such.
+    with contextlib.suppress(UnreadableError):
+        for number in policy_numbers(files):
+            path = policy_path(number)
+            try:
+                data = files.read(path)
+            except UnreadableError as error:
+                yield TrustProblem(path, CODE, str(error))
+                continue
+            believed = trust.digest(number)
+            if data is not None and Digest.of(data) != believed:
+                expected = f"the policy of this number at HEAD, {believed}" if believed else "no policy of this number"
+                yield TrustProblem(
+                    path,
+                    CODE,
+                    "this snapshot does not have the policy that is pinned here, so that HEAD's policies count: "
+                    f"expected {expected}, found {Digest.of(data)}",
+                )
+
+
+def _unless_rolled_back(files: Files, trust: Trust, memory: SeenPolicies, branch: str, *, keep: bool) -> Trust:
+    """Name a rollback of policies; or remember the last one, if so wanted, where nothing is wrong with them."""
+    last = memory.recall(branch)
+    if last is not None:
+        path, data = policy_path(last.number), None
+        # One that cannot be read is reported as such.
+        with contextlib.suppress(UnreadableError):
+            data = files.read(path)
+        if data is None or Digest.of(data) != last.file.digest:
+            message = (
+                f"rollback: this clone has seen policy {last.number} ({last.file.digest}) on {branch}, and finds "
+                f"{'none' if data is None else 'another one'} of this number; what it revoked may count again. If this "
+                f"was meant, remove {memory.path}"
+            )
+            return msgspec.structs.replace(trust, problems=(*trust.problems, TrustProblem(path, CODE, message)))
+    if keep and trust.latest is not None and not trust.problems:
+        memory.keep(branch, trust.latest.number, trust.digests[-1])
+    return trust
 
 
 def evidence(
@@ -110,10 +169,17 @@ def evidence(
     files = registry.files
     history, appeared = past or past_of(registry)
     pin = Pin(registry.derived).recall()
-    trust = read_trust(files, pin, policy_times(files, appeared))
+    trust = believe(files, pin, history, appeared)
     if pin is not None and not trust.pinned and (past is not None or not registry.is_current):
         # A commit of long ago, or one beside HEAD, need not have the pinned policy; HEAD must.
-        trust = _trust_of_head(registry, pin) or trust
+        trust = _trust_of_head(registry, pin, files) or trust
+    if (
+        history is not None
+        and history.branch is not None
+        and registry.is_current
+        and (past is None or seen is not None)
+    ):
+        trust = _unless_rolled_back(files, trust, SeenPolicies(registry.derived), history.branch, keep=seen is not None)
     checkpoints = Checkpoints()
     if history is not None and (seen is not None or any(files.scan(SIGNED_FOLDERS["checkpoints"]))):
         checkpoints = check_checkpoints(history, files, trust, appeared, roots, seen)

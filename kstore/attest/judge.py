@@ -1,29 +1,31 @@
 """Judge a signed statement: whether it is what its file says, whose it is, and whether it counts.
 
 Whether a signer was allowed to state something is told by when the statement first appeared in history, and by the
-policy that was in force before: what a statement says of itself proves nothing.
+policies that were in force before and by then (`kstore.attest.in_force`): what it says of itself proves nothing.
 """
 
 from __future__ import annotations
 
 from functools import lru_cache
+from itertools import islice
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
 import msgspec
 
 from kstore.attest.envelope import Envelope, EnvelopeError
+from kstore.attest.in_force import rules
 from kstore.attest.instant import instant_of, now, seconds_of
 from kstore.attest.statement import PAYLOAD_TYPE, Statement, StatementError, read_statement
 from kstore.digest import Digest
 from kstore.git.uncommitted import blob_id
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping
 
     from kstore.attest.appearance import Appearance
     from kstore.attest.chain import Trust
     from kstore.attest.key import PublicKey
-    from kstore.attest.policy import Listed, Policy
+    from kstore.attest.policy import Listed
     from kstore.layout import SignedPlace
 
 Severity: TypeAlias = Literal["error", "warning"]
@@ -187,11 +189,11 @@ class Judge:
         names: dict[str, str] = {}
         for key in sorted((*keys, *unknown)):
             listed = case.listed(key)
-            trouble = case.unlisted(key) if listed is None else case.trouble(listed)
+            trouble = case.trouble(listed) if listed else case.unlisted(key)
             if trouble is not None:
                 problems.append(trouble)
-            elif listed is not None and key in keys:
-                names[key] = listed.name
+            elif key in keys:
+                names[key] = listed[-1].name
         return _Verdict(tuple(sorted(set(names.values()))), tuple(names), tuple(problems))
 
 
@@ -223,39 +225,44 @@ class _Case:
         self._cut = cut
         self._time = max(now() if time is None else time, witness.absent)
         self._number = policy
-        # What is not believed is as if it were not there.
-        self._before = [each for each in trust.policies if each.number <= self._number]
+        self._rules = rules(trust, policy, self._time)
 
-    def listed(self, key: str) -> Listed | None:
-        """Find a key in the policy that was in force before the statement came."""
-        # Of what may be older than it seems, that policy may be an older one.
-        in_force: Sequence[Policy] = self._before[::-1] if self._cut else self._before[-1:]
-        return next((found for found in (policy.entry(key) for policy in in_force) if found is not None), None)
+    def listed(self, key: str) -> tuple[Listed, ...]:
+        """Find a key in all policies that must list it; nothing where one of them does not."""
+        if not self._cut:
+            found = [entry for entry in (policy.entry(key) for policy in self._rules) if entry is not None]
+            return tuple(found) if len(found) == len(self._rules) else ()
+        # Of what may be older than it seems, the policy before may be an older one, and nothing is known of later ones.
+        older = reversed(self._trust.policies[: self._trust.upto(self._number)])
+        return tuple(islice((entry for entry in (policy.entry(key) for policy in older) if entry is not None), 1))
 
     def unlisted(self, key: str) -> Trouble:
-        """Say of a key that it is not listed in that policy."""
+        """Say of a key that one of those policies does not list it."""
         if not self._trust.policies:
             message = f"expected a policy that lists the key {key}, found none that could be believed"
             return Trouble("warning", "unknown-signer", message)
         numbers = [policy.number for policy in self._trust.policies if policy.entry(key) is not None]
-        here = f"policy {self._before[-1].number} was in force" if self._before else "there was no policy yet"
+        late = bool(numbers) and numbers[0] > self._number
+        in_force = self._rules[: 1 if late else 2]
+        here = f"policy {in_force[-1].number} was in force" if in_force else "there was no policy yet"
         came = f"came {instant_of(self._time)}" if self._committed else "is not committed yet"
         if not numbers:
             where = "which no policy of this registry lists"
-        elif numbers[0] > self._number:
+        elif late:
             where = f"which policy {numbers[0]} was the first to list, at the same time or later"
         else:
             where = f"which policy {numbers[-1]} was the last to list"
         return Trouble("error", "unknown-signer", f"signed by the key {key}, {where}; it {came}, when {here}")
 
-    def trouble(self, listed: Listed) -> Trouble | None:
+    def trouble(self, listed: tuple[Listed, ...]) -> Trouble | None:
         """Say why what a listed key has signed does not count, or None where it does."""
-        who = f"{listed.name} ({listed.id})"
-        for late, limit in self._window(listed):
+        key = listed[-1].id
+        who = f"{listed[-1].name} ({key})"
+        for late, limit in (each for entry in listed for each in self._window(entry)):
             said = f"until {limit}" if late else f"from {limit} on"
             message = f"expected that it came while the key of {who} was valid, {said}, found {instant_of(self._time)}"
             return Trouble("error", "signer-not-valid", message)
-        revoked = self._revoked(listed.id)
+        revoked = self._trust.revoked_from(key)
         if revoked is None or seconds_of(revoked) > now():
             return None
         if self._witness.present is not None and self._witness.present <= seconds_of(revoked):
@@ -263,7 +270,7 @@ class _Case:
         unproven = (
             f"the key of {who} is revoked from {revoked} on, and no checkpoint made before then has this statement"
         )
-        if listed.is_revoked(self._time) and not self._cut:
+        if any(entry.is_revoked(self._time) for entry in listed) and not self._cut:
             return Trouble("error", "signer-not-valid", f"{unproven}; it came {instant_of(self._time)}, after that")
         return Trouble("warning", "signer-not-valid", f"{unproven}: it does not count any more")
 
@@ -274,11 +281,3 @@ class _Case:
             yield False, after
         if before and self._time >= seconds_of(before) and not self._cut:
             yield True, before
-
-    def _revoked(self, key: str) -> str | None:
-        """Say from when on a key is revoked, by the last policy that lists it."""
-        for policy in reversed(self._trust.policies):
-            listed = policy.entry(key)
-            if listed is not None:
-                return listed.revoked_from or None
-        return None

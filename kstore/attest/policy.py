@@ -153,12 +153,26 @@ class Policy(Strict, frozen=True, dict=True, gc=True):
         """Find a key by its id."""
         return self._by_id.get(key_id)
 
-    def counted(self, key_ids: Iterable[str], time: int) -> frozenset[str]:
-        """Give the names of the maintainers whose keys count at some time, in seconds since 1970."""
-        found = (self.entry(key_id) for key_id in key_ids)
+    def counted(self, key_ids: Iterable[str], time: int, policy: Policy) -> frozenset[str]:
+        """Give the names of the maintainers of this policy whose signatures of a policy count.
+
+        A key that is revoked, from whatever instant, by this policy or by the one that is signed, never counts: what
+        follows this policy is later than it, whatever the clocks say.
+
+        Args:
+            key_ids: The keys that have signed it.
+            time: When it appeared, in seconds since 1970.
+            policy: The policy that is signed: this one, or the next.
+        """
+        found = (self.entry(key_id) for key_id in key_ids if not policy.revokes(key_id) and not self.revokes(key_id))
         return frozenset(
-            each.name for each in found if each is not None and each.is_maintainer and each.state(time) == "valid"
+            each.name for each in found if each is not None and each.is_maintainer and each.is_within(time)
         )
+
+    def revokes(self, key_id: str) -> bool:
+        """Tell whether it lists a key as revoked, from whatever instant."""
+        entry = self.entry(key_id)
+        return entry is not None and entry.revoked_from is not UNSET
 
     def requires(self, kind: str) -> bool:
         """Tell whether records of a kind must be signed."""

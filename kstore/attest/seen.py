@@ -1,4 +1,4 @@
-"""The last checkpoint that a clone has seen on each branch: if an older one comes later, that is a rollback."""
+"""The last checkpoint and the last policy that a clone has seen on each branch: if they go, that is a rollback."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class Seen(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A checkpoint that was found good."""
+    """A checkpoint, or a policy, that was found good."""
 
     number: Annotated[int, Meta(ge=1)]
     file: Sha256
@@ -51,3 +51,11 @@ class SeenCheckpoints:
             return msgspec.json.decode(self.path.read_bytes(), type=dict[str, Seen])
         except (OSError, msgspec.DecodeError, UnicodeDecodeError):
             return {}
+
+
+class SeenPolicies(SeenCheckpoints):
+    """The same for the last policy that was believed."""
+
+    def __init__(self, derived: Path) -> None:
+        """Remember in the folder of what kstore derives (`Registry.derived`)."""
+        self.path = derived / "policies"

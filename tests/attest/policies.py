@@ -90,6 +90,9 @@ class Snapshot:
     def scan(self, folder: str) -> Iterator[Entry]:
         yield from (Entry(f"{folder}/{name}", "file", 0o100644) for name in self.names(folder))
 
+    def enter(self, entry: Entry) -> Iterator[Entry]:
+        return self.scan(entry.path)
+
     def load(self, entry: Entry) -> tuple[int, bytes]:
         return entry.mode, self.read(entry.path) or b""
 

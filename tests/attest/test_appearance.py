@@ -10,10 +10,13 @@ import pytest
 
 from kstore.attest import appearance_table
 from kstore.attest.appearance import Appearance, appearances
+from kstore.attest.chain import read_trust
 from kstore.digest import Digest
 from kstore.git.history import history_of
 from kstore.git.place import place_at
+from kstore.git.uncommitted import blob_id
 from kstore.layout import attestation_path, checkpoint_path, policy_path
+from tests.attest.policies import ALICE, Snapshot, chain, policy
 from tests.hooked import run_git
 from tests.registries import git
 from tests.statements import SUBJECT, at, commit_at, place
@@ -99,11 +102,79 @@ def test_a_commit_is_not_older_than_those_that_it_descends_from(repository: Path
 
 
 def test_nothing_comes_from_the_future(repository: Path) -> None:
+    """A clock may be a little ahead."""
     place(repository, path_for(b"one"), b"one")
-    commit_at(repository, 4_000_000_000)
+    commit_at(repository, int(time.time()) + 3600)
     came = found(repository).of(path_for(b"one"), b"one")
     assert came is not None
     assert abs(came.time - time.time()) < 60
+
+
+@pytest.mark.parametrize("days", [3, 20_000])
+def test_a_date_that_lies_ahead_is_nobody_elses(days: int, repository: Path) -> None:
+    """Otherwise everything that came after it would come now, for ever."""
+    place(repository, path_for(b"one"), b"one")
+    first = commit_at(repository, int(time.time()) + days * 86_400)
+    place(repository, path_for(b"two"), b"two")
+    second = commit_at(repository, 5000)
+    told = found(repository)
+    assert told.of(path_for(b"one"), b"one") == Appearance(first, 1000, 0)
+    assert told.of(path_for(b"two"), b"two") == Appearance(second, 5000, 0)
+    # What that date comes to is told by the clock, so it is not remembered.
+    assert not (repository / ".git/kstore" / MEMORY).exists()
+
+
+def test_branches_may_bring_a_file_independently(repository: Path) -> None:
+    """Whatever the order of a merge's parents: the one who brings a file again does not undo that it was there."""
+    git(repository, "branch", "side")
+    place(repository, policy_path(1), b"1")
+    commit_at(repository, 2000)
+    place(repository, path_for(b"one"), b"one")
+    main = commit_at(repository, 3000)
+    git(repository, "checkout", "--quiet", "side")
+    place(repository, path_for(b"one"), b"one")
+    side = commit_at(repository, 7000)
+    git(repository, "merge", "--quiet", "--no-edit", "main")
+    told = found(repository)
+    expected = [Appearance(side, 7000, 0), Appearance(main, 3000, 1)]
+    assert list(told.all_of(path_for(b"one"), blob_id(b"one"))) == expected
+    assert list(found(repository).all_of(path_for(b"one"), blob_id(b"one"))) == expected
+    assert told.of(path_for(b"one"), b"one") == expected[0]
+    assert list(told.all_of(path_for(b"two"), blob_id(b"two"))) == []
+
+
+def test_a_planted_file_is_no_policy_that_came_before(repository: Path) -> None:
+    """A number tells nothing of what is in the file: only what is believed came before."""
+    sound = chain((policy(1, 1, ALICE.listed("alice")), (ALICE,)), (policy(2, 1, ALICE.listed("alice")), (ALICE,)))
+    place(repository, policy_path(1), sound[0])
+    commit_at(repository, 2000)
+    trust = read_trust(Snapshot.of(*sound), None, {1: 2000, 2: 5000})
+    place(repository, path_for(b"plain"), b"plain")
+    commit_at(repository, 2500)
+    plain = found(repository)
+    assert plain.before(plain.of(path_for(b"plain"), b"plain"), trust) == 1
+    place(repository, policy_path(2), b"planted")
+    place(repository, policy_path(9000), b"planted")
+    commit_at(repository, 3000)
+    place(repository, policy_path(2), sound[1])
+    place(repository, path_for(b"one"), b"one")
+    commit_at(repository, 5000)
+    place(repository, path_for(b"two"), b"two")
+    commit_at(repository, 6000)
+    told = found(repository)
+    one, two = (told.of(path_for(data), data) for data in (b"one", b"two"))
+    assert one is not None
+    assert two is not None
+    assert (one.policy, two.policy) == (9000, 9000)
+    assert (told.before(one, trust), told.before(two, trust), told.before(None, trust)) == (1, 2, 2)
+
+
+def test_a_number_that_no_policy_has_is_no_policys(repository: Path) -> None:
+    place(repository, "store/trust/9999999999.json", b"{}")
+    commit_at(repository, 2000)
+    place(repository, path_for(b"one"), b"one")
+    oid = commit_at(repository, 3000)
+    assert found(repository).of(path_for(b"one"), b"one") == Appearance(oid, 3000, 0)
 
 
 def test_a_side_branch_has_its_own_time_and_its_own_policy(repository: Path) -> None:
@@ -298,7 +369,7 @@ def test_it_is_remembered_and_not_found_out_again(repository: Path) -> None:
     table = appearance_table.recall(derived)
     assert table is not None
     rows = {commit: row._replace(time=7) for commit, row in table.all_commits().items()}
-    appearance_table.keep(derived, appearance_table.Table.of(table.head, rows, table.all_files()))
+    appearance_table.keep(derived, appearance_table.Table.of(table.head, rows, table.all_files(), 0))
     assert found(repository).of(path_for(b"one"), b"one") == Appearance(oid, 7, 0)
 
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from kstore.attest.chain import FOLDER, Trust, policy_numbers, read_trust
 from kstore.attest.envelope import Envelope
 from kstore.attest.instant import now, seconds_of
-from kstore.attest.policy import MAX_POLICIES
+from kstore.attest.policy import MAX_POLICIES, Listed
 from kstore.attest.statement import Sha256
 from kstore.digest import Digest
 from kstore.layout import policy_path
@@ -28,6 +28,7 @@ from tests.attest.policies import (
 )
 
 ALONE = policy(1, 1, ALICE.listed("alice"))
+BOTH_FIRST = policy(1, 1, ALICE.listed("alice"), BOB.listed("bob"))
 BOTH = policy(2, 1, ALICE.listed("alice"), BOB.listed("bob"))
 TWO = policy(3, 2, ALICE.listed("alice"), BOB.listed("bob"), CAROL.listed("carol", "signer"))
 FOUR = policy(4, 2, ALICE.listed("alice"), BOB.listed("bob"), DORA.listed("dora", "signer"))
@@ -195,7 +196,6 @@ MARCH = seconds_of("2026-03-01T00:00:00Z")
 @pytest.mark.parametrize(
     ("fields", "good", "bad"),
     [
-        ({"revoked": "2026-03-01T00:00:00Z"}, MARCH - 1, MARCH),
         ({"before": "2026-03-01T00:00:00Z"}, MARCH - 1, MARCH),
         ({"after": "2026-03-01T00:00:00Z"}, MARCH, MARCH - 1),
     ],
@@ -209,10 +209,58 @@ def test_maintainers_count_as_they_were_when_the_policy_appeared(fields: dict[st
 
 
 def test_own_maintainers_count_as_they_were_too() -> None:
-    leaving = policy(2, 1, ALICE.listed("alice", revoked="2026-03-01T00:00:00Z"), BOB.listed("bob"))
+    leaving = policy(2, 1, ALICE.listed("alice", before="2026-03-01T00:00:00Z"), BOB.listed("bob"))
     files = chain((ALONE, (ALICE,)), (leaving, (ALICE,)))
     assert trusted(*files, times={1: 0, 2: MARCH - 1}).problems == ()
     refused(trusted(*files, times={1: 0, 2: MARCH}), 2, "its own maintainers")
+
+
+@pytest.mark.parametrize("since", ["2020-01-01T00:00:00Z", "2026-03-01T00:00:00Z", "2999-01-01T00:00:00Z"])
+@pytest.mark.parametrize("time", [0, MARCH, MARCH + 1])
+def test_a_revoked_maintainer_signs_no_policy_whatever_the_clocks_say(since: str, time: int) -> None:
+    """What follows a policy is later than it, as it has its digest: no date can take it back to before."""
+    revoking = policy(2, 1, ALICE.listed("alice"), BOB.listed("bob", revoked=since))
+    after = policy(3, 1, ALICE.listed("alice"), BOB.listed("bob", revoked=since), DORA.listed("dora"))
+    files = chain((BOTH_FIRST, (ALICE,)), (revoking, (ALICE,)), (after, (BOB,)))
+    times = {1: 0, 2: 0, 3: time}
+    refused(read_trust(Snapshot.of(*files), Digest.of(files[0]), times), 3, "that are not revoked")
+    # Nor the policy that revokes it: its own maintainers must have signed that.
+    files = chain((BOTH_FIRST, (ALICE,)), (revoking, (BOB,)))
+    refused(read_trust(Snapshot.of(*files), Digest.of(files[0]), times), 2, "that are not revoked")
+
+
+@pytest.mark.parametrize(
+    ("entry", "said"),
+    [
+        ((), "it dropped"),
+        ((BOB.listed("bob"),), "not revoked"),
+        ((BOB.listed("bob", revoked="2026-03-01T00:00:01Z"),), "revoked from 2026-03-01T00:00:01Z"),
+    ],
+)
+def test_a_revocation_is_not_taken_back(entry: tuple[Listed, ...], said: str) -> None:
+    revoking = policy(2, 1, ALICE.listed("alice"), BOB.listed("bob", revoked="2026-03-01T00:00:00Z"))
+    files = chain((BOTH_FIRST, (ALICE,)), (revoking, (ALICE,)), (policy(3, 1, ALICE.listed("alice"), *entry), (ALICE,)))
+    trust = read_trust(Snapshot.of(*files), Digest.of(files[0]), {1: 0, 2: 0, 3: 0})
+    refused(trust, 3, said)
+    assert trust.revoked_from(BOB.id) == "2026-03-01T00:00:00Z"
+
+
+def test_a_revocation_may_become_an_earlier_one() -> None:
+    revoking = policy(2, 1, ALICE.listed("alice"), BOB.listed("bob", revoked="2026-03-01T00:00:00Z"))
+    earlier = policy(3, 1, ALICE.listed("alice"), BOB.listed("bob", revoked="2026-02-01T00:00:00Z"))
+    trust = trusted(*chain((BOTH_FIRST, (ALICE,)), (revoking, (ALICE,)), (earlier, (ALICE,))), pin=None)
+    assert trust.problems == ()
+    assert trust.revoked_from(BOB.id) == "2026-02-01T00:00:00Z"
+    assert trust.revoked_from(ALICE.id) is None
+
+
+def test_no_policy_is_older_than_the_one_that_it_follows() -> None:
+    """A window that had ended when the policy before came had ended when this one did, whatever that is dated."""
+    ending = policy(2, 1, ALICE.listed("alice"), BOB.listed("bob", before="2026-03-01T00:00:00Z"))
+    after = policy(3, 1, BOB.listed("bob"), ALICE.listed("alice"))
+    files = chain((ALONE, (ALICE,)), (ending, (ALICE,)), (after, (BOB,)))
+    refused(trusted(*files, times={1: 0, 2: MARCH, 3: 0}), 3, "the maintainers of the policy before it")
+    assert trusted(*files, times={1: 0, 2: MARCH - 1, 3: 0}).times == (0, MARCH - 1, MARCH - 1)
 
 
 def test_a_policy_without_a_time_appears_now() -> None:
@@ -220,8 +268,8 @@ def test_a_policy_without_a_time_appears_now() -> None:
     after = policy(3, 1, BOB.listed("bob"), ALICE.listed("alice"))
     files = chain((ALONE, (ALICE,)), (ended, (ALICE, BOB)), (after, (ALICE,)))
     refused(trusted(*files), 3, "the maintainers of the policy before it")
-    assert trusted(*files, times={3: 0}).problems == ()
-    refused(trusted(*files, times={3: now()}), 3, "the maintainers of the policy before it")
+    assert trusted(*files, times={1: 0, 2: 0, 3: 0}).problems == ()
+    refused(trusted(*files, times={1: 0, 2: 0, 3: now()}), 3, "the maintainers of the policy before it")
 
 
 def test_what_is_pinned_is_vouched_for_by_its_reader_and_what_it_names_by_it() -> None:

@@ -26,6 +26,12 @@ POLICIES = chain(
 ONE, TWO, THREE = (f"{number:010}.json" for number in (1, 2, 3))
 
 
+@pytest.fixture(autouse=True)
+def _(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What nobody dates is committed at `START`, too."""
+    monkeypatch.setenv("GIT_COMMITTER_DATE", f"@{START} +0000")
+
+
 @pytest.fixture
 def world(empty: Path) -> Path:
     """Two records, each with a checkpoint after it."""
@@ -363,3 +369,40 @@ def test_a_payload_of_another_form_is_named(world: Path) -> None:
     said = checkpoint_bytes(3, root_at(world), head(world), START + 300, None)
     place(world, checkpoint_path(3), checkpoint_file(3, Root(b"", 0), "", 0, None, ALICE, payload=said))
     assert problems(checked(world)) == [("error", "bad-checkpoint", THREE)]
+
+
+DAY = 86_400
+
+
+@pytest.mark.parametrize(
+    ("time", "good"), [(-DAY - 1, False), (-DAY, True), (0, True), (300 + DAY, True), (301 + DAY, False)]
+)
+def test_what_a_checkpoint_says_of_its_time_fits_history(time: int, good: bool, empty: Path) -> None:
+    """It is not older than the commit that it is about, nor made after it came, but for what clocks differ."""
+    begin(empty, POLICIES)
+    place_checkpoint(empty, 1, START + time, ALICE)
+    commit_at(empty, START + 300)
+    for found in (checked(empty), checked(empty, roots=False)):
+        assert [each.number for each in found.good] == [1] * good
+        assert problems(found) == [("error", "bad-checkpoint", ONE)] * (not good)
+        assert all("createdAt: expected no time" in each.message for each in found.problems)
+
+
+def test_a_backdated_commit_makes_no_checkpoint_old(empty: Path) -> None:
+    """The commit that it is about is no older than those that it descends from."""
+    begin(empty, POLICIES)
+    commit_at(empty, START + 9 * DAY)
+    commit_at(empty, START + 1)
+    place_checkpoint(empty, 1, START + 2, ALICE)
+    commit_at(empty, START + 2)
+    assert problems(checked(empty)) == [("error", "bad-checkpoint", ONE)]
+
+
+def test_a_checkpoint_that_is_not_good_binds_nobody_to_its_time(world: Path) -> None:
+    place_checkpoint(world, 3, START + 400, MALLORY)
+    commit_at(world, START + 400)
+    place_checkpoint(world, 4, START + 300, ALICE)
+    commit_at(world, START + 500)
+    found = checked(world)
+    assert problems(found) == [("error", "unknown-signer", THREE)]
+    assert [each.number for each in found.good] == [1, 2, 4]

@@ -31,11 +31,15 @@ NO_WITNESS = Witness()
 PLAIN = policy(1, 1, ALICE.listed("alice"), BOB.listed("bob", "signer"))
 
 
-def trust(*policies: Policy, pinned: bool = True) -> Trust:
-    """Believe policies that Alice has signed, each following the one before."""
+LATER = 10 * DAY + NOON
+"""When all policies but the first came, if nothing else is said: after everything that is judged."""
+
+
+def trust(*policies: Policy, pinned: bool = True, later: int = LATER) -> Trust:
+    """Believe policies that Alice has signed, each following the one before; all but the first came at some time."""
     files = chain(*((each, (ALICE,)) for each in policies))
     pin = Digest.of(files[0]) if pinned else None
-    made = read_trust(Snapshot.of(*files), pin, dict.fromkeys(range(1, 10), 0))
+    made = read_trust(Snapshot.of(*files), pin, {1: 0} | dict.fromkeys(range(2, 10), later))
     assert made.problems == ()
     return made
 
@@ -230,6 +234,30 @@ def test_a_key_that_was_dropped_does_not_count_for_what_came_after() -> None:
     refused(judged(data, trust(PLAIN, later), number=2), "unknown-signer", "policy 1 was the last to list")
 
 
+def test_from_an_old_commit_old_policies_are_not_in_force_for_ever() -> None:
+    """The number is that of the policy before by history, which whoever commits may choose."""
+    dropped = policy(2, 1, ALICE.listed("alice"))
+    ended = policy(2, 1, ALICE.listed("alice"), BOB.listed("bob", "signer", before=instant_of(NOON)))
+    data = statement_file(SUBJECT, ENDORSED, BOB)
+    for later, code, said in (
+        (dropped, "unknown-signer", "policy 1 was the last to list; it came"),
+        (ended, "signer-not-valid", "valid, until"),
+    ):
+        believed = trust(PLAIN, later, later=NOON)
+        refused(judged(data, believed, time=NOON + 1, number=1), code, said)
+        refused(judged(data, believed, time=NOON - 1, number=1, witness=Witness(absent=NOON + 1)), code, said)
+        # What came before that policy did is judged by the one before.
+        assert judged(data, believed, time=NOON - 1, number=1).signers == ("bob",)
+
+
+def test_a_policy_that_had_come_lists_nobody_before_it_came_by_history() -> None:
+    later = policy(2, 1, ALICE.listed("alice"), DORA.listed("dora", "signer"))
+    data = statement_file(SUBJECT, ENDORSED, DORA)
+    believed = trust(PLAIN, later, later=NOON - DAY)
+    refused(judged(data, believed, number=1), "unknown-signer", "policy 2 was the first to list")
+    assert judged(data, believed, number=2).signers == ("dora",)
+
+
 def test_a_policy_that_is_not_believed_is_as_if_it_were_not_there() -> None:
     assert judged(statement_file(SUBJECT, ENDORSED, BOB), trust(PLAIN), number=7).signers == ("bob",)
 
@@ -320,9 +348,11 @@ def test_signing_with_a_key_that_is_revoked_already_is_an_error() -> None:
 
 
 def test_a_revoked_key_that_is_not_listed_any_more_stays_revoked() -> None:
-    gone = policy(3, 1, ALICE.listed("alice"))
+    """No policy may drop it; but the one that is pinned, and those before, are taken as they are."""
+    files = chain(*((each, (ALICE,)) for each in (PLAIN, REVOKED, policy(3, 1, ALICE.listed("alice")))))
+    believed = read_trust(Snapshot.of(*files), Digest.of(files[-1]), {1: 0, 2: LATER, 3: LATER})
     data = statement_file(SUBJECT, ENDORSED, BOB)
-    refused(judged(data, trust(PLAIN, REVOKED, gone), time=NOON - DAY), "signer-not-valid", "revoked", "warning")
+    refused(judged(data, believed, time=NOON - DAY), "signer-not-valid", "revoked", "warning")
 
 
 def test_another_key_of_the_same_signer_is_not_revoked_with_it() -> None:

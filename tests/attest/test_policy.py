@@ -103,7 +103,7 @@ def test_a_window_has_its_beginning_and_not_its_end(time: str, state: str) -> No
 
 def test_keys_of_one_name_count_once() -> None:
     made = policy(1, 1, ALICE.listed("alice"), BOB.listed("alice"), CAROL.listed("carol", "signer"))
-    assert made.counted([ALICE.id, BOB.id, CAROL.id, "SHA256:" + "A" * 43], 0) == {"alice"}
+    assert made.counted([ALICE.id, BOB.id, CAROL.id, "SHA256:" + "A" * 43], 0, made) == {"alice"}
     assert made.lasting == ("alice",)
 
 

@@ -18,7 +18,7 @@ from kstore.errors import KstoreError, NoTrustError, UsageError
 from kstore.layout import policy_path
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from kstore.attest.chain import Trust
     from kstore.attest.envelope import Envelope
@@ -180,7 +180,7 @@ def _check(
     if not changes:
         return Published(last.number, digest, None, (), (), head.files.read(policy_path(last.number)) or b"")
     envelope, time = sign(policy, last), now()
-    missing = tuple(_missing(envelope, (last, policy), time))
+    missing = tuple(_missing(envelope, policy, last, time))
     if missing and not may_lack:
         raise KstoreError(
             "; ".join(map(str, missing))
@@ -194,9 +194,9 @@ def _check(
     return Published(policy.number, None if missing else Digest.of(data), None, changes, missing, data)
 
 
-def _missing(envelope: Envelope, rules: Iterable[Policy], time: int) -> Iterator[Missing]:
-    for rule in rules:
-        names = rule.counted((each.keyid for each in envelope.signatures), time)
+def _missing(envelope: Envelope, policy: Policy, last: Policy, time: int) -> Iterator[Missing]:
+    for rule in (last, policy):
+        names = rule.counted((each.keyid for each in envelope.signatures), time, policy)
         if len(names) < rule.threshold:
-            others = {each.name for each in rule.maintainers if each.state(time) == "valid"} - names
+            others = rule.counted((each.id for each in rule.maintainers), time, policy) - names
             yield Missing(rule.number, rule.threshold, tuple(sorted(names)), tuple(sorted(others)))
