@@ -9,10 +9,11 @@ import msgspec
 from kstore.actions.checkpoints import Row, row_of
 from kstore.actions.progress import Progress, silent
 from kstore.actions.root import Roots
+from kstore.actions.signed_names import strangers
 from kstore.attest.checkpoint import checkpoint_bytes, read_checkpoint
 from kstore.attest.checkpoints import checkpoint_numbers
 from kstore.attest.evidence import evidence, past_of
-from kstore.attest.instant import now
+from kstore.attest.instant import instant_of, now
 from kstore.attest.seen import SeenCheckpoints
 from kstore.attest.signing import public_key_of, sign_payload
 from kstore.attest.statement import PAYLOAD_TYPE
@@ -119,7 +120,15 @@ def _plan(registry: Registry, signers: Sequence[Signer], roots: Roots) -> _Plan:
             raise KstoreError(f"{problem.path}: {problem.message}; no checkpoint can follow")
     for gap in known.checkpoints.gaps:
         raise KstoreError(f"the checkpoints before cannot be checked in this clone: {gap}")
-    number, previous, time = 1, None, now()
+    _check_strangers(head)
+    number, previous, time = 1, None, min(registry.moment(), now())
+    for good in known.checkpoints.good:
+        if good.time > now():
+            raise KstoreError(
+                f"{good.path}: it says that it was made {instant_of(good.time)}, which is still to come; see whether "
+                "this machine's clock is right, or make the next checkpoint after that"
+            )
+        time = max(time, good.time)
     root = roots.of(history.commit(history.head).tree)
     numbers = checkpoint_numbers(files)
     if numbers:
@@ -128,9 +137,19 @@ def _plan(registry: Registry, signers: Sequence[Signer], roots: Roots) -> _Plan:
         last = read_checkpoint(data, numbers[-1])[1]
         if last.root == root.hash.hex():
             return _Plan("present", known.trust, data, last.number)
-        number, previous, time = last.number + 1, Digest.of(data), max(time, last.time)
+        number, previous = last.number + 1, Digest.of(data)
     payload = checkpoint_bytes(number, root, history.head.hex(), time, previous)
     return _Plan("added", known.trust, sign_payload(PAYLOAD_TYPE, payload, signers).to_bytes(), number)
+
+
+def _check_strangers(head: Registry) -> None:
+    """Check that the folders of signed files have nothing else, which a checkpoint would state for all time.
+
+    Raises:
+        KstoreError: There is something.
+    """
+    for found in strangers(head.files, head.settings.fanout):
+        raise KstoreError(f"{found.path}: {found.message}; a checkpoint would state it for all time")
 
 
 def _latest(trust: Trust) -> Policy:

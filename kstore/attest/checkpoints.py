@@ -11,7 +11,7 @@ from kstore.attest.checkpoint import Checkpoint, CheckpointError, read_checkpoin
 from kstore.attest.checkpoint_report import CODE, Checkpoints, Good, Problem, Severity
 from kstore.attest.checkpoint_signers import signers_of
 from kstore.attest.contained import Ancestry, Growth
-from kstore.attest.instant import now
+from kstore.attest.instant import instant_of, now
 from kstore.attest.root import IncompleteError, Root, RootError
 from kstore.digest import Digest
 from kstore.git.files import UnreadableError, printable
@@ -28,6 +28,9 @@ if TYPE_CHECKING:
 
 FOLDER = f"{STORE}/checkpoints"
 
+TOLERANCE = 86_400
+"""By how many seconds clocks may differ: what a checkpoint says of its time must fit history but for that much."""
+
 Roots: TypeAlias = Callable[[Iterable[bytes]], Mapping[bytes, Root | RootError]]
 """Works out the roots of commits, by the ids of their trees; see `kstore.attest.root.roots`."""
 
@@ -42,6 +45,7 @@ class _Candidate(msgspec.Struct):
         checkpoint: What it says.
         commit: The commit that it is about, once found.
         appearance: How it came into history, or None where it is not committed.
+        time: When it came into history, in seconds since 1970: now, where it is not committed.
         signers: Whose signatures count, by name: the last instant at which the key was not revoked, or None.
         sound: Whether what it states was found to be so.
     """
@@ -51,6 +55,7 @@ class _Candidate(msgspec.Struct):
     envelope: Envelope
     checkpoint: Checkpoint
     appearance: Appearance | None
+    time: int
     commit: Commit | None = None
     signers: dict[str, int | None] = {}
     sound: bool = True
@@ -114,9 +119,14 @@ class _Check:
             self._report(FOLDER, str(error))
             numbers = []
         candidates = self._read(numbers)
+        time = 0
         for each in candidates:
+            # It names the one before, and so came later, whatever its commit is dated.
+            each.time = max(each.time, time)
             self._check_signers(each)
             self._find_commit(each)
+            if each.sound and None in each.signers.values():
+                time = min(max(time, each.checkpoint.time), now())
         if roots is not None:
             self._check_roots(candidates, roots)
         self._check_growth(candidates, thorough=roots is not None)
@@ -138,7 +148,7 @@ class _Check:
     def _read(self, numbers: list[int]) -> list[_Candidate]:
         """Read them, and check how each follows the one before."""
         candidates: list[_Candidate] = []
-        expected, before, time = 1, None, 0
+        expected, before = 1, None
         for number in numbers:
             path = checkpoint_path(number)
             if number != expected:
@@ -156,7 +166,9 @@ class _Check:
                 self._report(path, str(error))
                 before = None
                 continue
-            each = _Candidate(path, digest, envelope, checkpoint, self._appeared.of(path, data))
+            appearance = self._appeared.of(path, data)
+            time = now() if appearance is None else min(appearance.time, now())
+            each = _Candidate(path, digest, envelope, checkpoint, appearance, time)
             if before is not None and checkpoint.previous != before:
                 self._doubt(
                     each,
@@ -164,9 +176,7 @@ class _Check:
                     f"{checkpoint.previous}",
                     missing=False,
                 )
-            if checkpoint.time < time:
-                self._doubt(each, "createdAt: expected no time before that of the checkpoint before", missing=False)
-            before, time = digest, max(time, checkpoint.time)
+            before = digest
             candidates.append(each)
         return candidates
 
@@ -182,9 +192,8 @@ class _Check:
             self._gaps["there are checkpoints and no trust policy that says who may sign them"] = None
             return
         appearance = each.appearance
-        number = self._appeared.policy if appearance is None else appearance.policy
-        time = now() if appearance is None else appearance.time
-        found = signers_of(each.envelope, number, self._trust, time)
+        number = self._appeared.before(appearance, self._trust)
+        found = signers_of(each.envelope, number, self._trust, each.time)
         each.signers = found.names
         for code, message in found.troubles:
             each.sound = False
@@ -212,6 +221,25 @@ class _Check:
             )
             return
         each.commit = commit
+        self._check_time(each, commit)
+
+    def _check_time(self, each: _Candidate, commit: Commit) -> None:
+        """Check that it says of its time what can be: not before the commit that it is about, and not after it came."""
+        stated, earliest, latest = each.checkpoint.time, self._time_of(commit) - TOLERANCE, each.time + TOLERANCE
+        if stated < earliest:
+            expected = f"no time before {instant_of(earliest)}, as the commit that it is about is not much older"
+        elif stated > latest:
+            came = "came into history" if each.appearance is not None else "is about to come"
+            expected = f"no time after {instant_of(latest)}, as it {came} {instant_of(each.time)}"
+        else:
+            return
+        self._doubt(each, f"createdAt: expected {expected}, found {instant_of(stated)}", missing=False)
+
+    def _time_of(self, commit: Commit) -> int:
+        """Say when a commit was made, in seconds since 1970: not before those that it descends from."""
+        known = self._appeared
+        time = known.tables[0].row(bytes.fromhex(commit.id)).time if known.complete and known.tables else commit.time
+        return min(time, now())
 
     def _check_roots(self, candidates: list[_Candidate], roots: Roots) -> None:
         found = roots([each.commit.tree for each in candidates if each.commit is not None])
@@ -231,8 +259,12 @@ class _Check:
     def _check_growth(self, candidates: list[_Candidate], *, thorough: bool) -> None:
         """Check that each contains the one before, and HEAD the last one."""
         last: _Candidate | None = None
+        time = 0
         for each in candidates:
             if each.commit is None or not each.sound:
+                continue
+            if each.checkpoint.time < time:
+                self._doubt(each, "createdAt: expected no time before that of the checkpoint before", missing=False)
                 continue
             before = None if last is None else last.commit
             growth = Growth(self._history, each.commit, before, records=thorough and before is not None)
@@ -240,6 +272,9 @@ class _Check:
                 for path in growth.signed:
                     self._first.setdefault(path, each.checkpoint.number)
                 last = each
+                # What a key says that was revoked since binds nobody.
+                if None in each.signers.values():
+                    time = each.checkpoint.time
         if last is not None and self._history.head is not None:
             growth = Growth(self._history, self._history.commit(self._history.head), last.commit, records=True)
             self._grew(last, growth, "in HEAD,")
@@ -258,8 +293,10 @@ class _Check:
             if not each.sound or not each.signers:
                 continue
             earliest = min((later.time for later in good), default=None)
+            shown = earliest is not None and each.checkpoint.time <= earliest
             if not any(
-                since is None or (earliest is not None and earliest <= since) for since in each.signers.values()
+                since is None or (shown and earliest is not None and earliest <= since)
+                for since in each.signers.values()
             ):
                 self._report(
                     each.path,

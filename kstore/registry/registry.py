@@ -278,6 +278,14 @@ class Registry:
         with self._repository.writing(wait) as taken_back:
             yield (f"took {taken_back} files back that a killed kstore had left unfinished",) if taken_back else ()
 
+    def moment(self) -> int:
+        """Say what time a commit made now gets, in seconds since 1970: `GIT_COMMITTER_DATE` may set it.
+
+        Raises:
+            KstoreError: That cannot be read, or nobody is named as the committer.
+        """
+        return self._repository.identities()[1].seconds
+
     def commit(self, changes: Mapping[str, bytes], message: str, wait: float) -> str:
         """Write files in one commit and give its id; see `Repository.commit`. Needs the writer's lock."""
         return commit_files(self._repository, changes, message, wait)

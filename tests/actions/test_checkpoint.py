@@ -10,9 +10,12 @@ from kstore.actions.checkpoints import show_checkpoint
 from kstore.actions.trust.amend import amend_trust
 from kstore.actions.trust.init import init_trust
 from kstore.attest.amend import listed, with_key
+from kstore.attest.checkpoint import checkpoint_bytes
+from kstore.attest.instant import now
 from kstore.attest.private_key import generate
 from kstore.attest.root import RootError
-from kstore.attest.signing import open_signer, public_key_of
+from kstore.attest.signing import open_signer, public_key_of, sign_payload
+from kstore.attest.statement import PAYLOAD_TYPE
 from kstore.errors import KstoreError, LockedError, NoTrustError, UsageError
 from kstore.layout import checkpoint_path
 from kstore.registry import Registry
@@ -197,3 +200,33 @@ def test_clones_of_one_root_have_the_same_bytes(begun: Path, alice: Signer, tmp_
     assert root_at(tmp_path / "clone.git").hash.hex() == made.checkpoint.root
     kstore("--registry", tmp_path / "clone.git", "add", tmp_path / "one.json").ok()
     assert root_at(tmp_path / "clone.git").hash.hex() == made.checkpoint.root
+
+
+def test_no_checkpoint_is_made_of_what_does_not_belong_there(begun: Path, alice: Signer) -> None:
+    for path in ("store/attestations/notes.txt", "store/checkpoints/1.json", "store/trust/old/1.json"):
+        (begun / path).parent.mkdir(parents=True, exist_ok=True)
+        (begun / path).write_text("x")
+        commit_all(begun)
+        refused(begun, rf"{path.removesuffix('/1.json')}.*would state it for all time", alice)
+        git(begun, "reset", "--quiet", "--hard", "HEAD^")
+        git(begun, "clean", "--quiet", "-d", "--force", "store")
+    create(begun, alice)
+
+
+def test_after_a_checkpoint_of_tomorrow_none_follows_before(begun: Path, alice: Signer) -> None:
+    """A clock that is ahead by hours is borne, and what follows waits for it: it neither copies nor contradicts it."""
+    with Registry.open(begun) as opened:
+        oid = head(begun)
+        payload = checkpoint_bytes(1, root_at(begun), oid, now() + 10_000, None)
+        with opened.writing(0):
+            opened.commit({checkpoint_path(1): sign_payload(PAYLOAD_TYPE, payload, [alice]).to_bytes()}, "x", 0)
+    assert [each.number for each in checked(begun).good] == [1]
+    add_machine(begun, "two")
+    refused(begun, "which is still to come", alice)
+
+
+def test_a_checkpoint_is_of_the_time_of_its_commit(begun: Path, alice: Signer, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GIT_COMMITTER_DATE", f"@{now() - 1000} +0000")
+    create(begun, alice)
+    (good,) = checked(begun).good
+    assert good.time == int(git(begun, "show", "--no-patch", "--format=%ct")) < now()
