@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import contextlib
-import os
 from typing import TYPE_CHECKING
 
 import msgspec
+
+from kstore.git.derived import keep
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -28,12 +29,8 @@ class Audited:
     def keep(self, branch: str, commit: bytes) -> None:
         """Remember a branch's last commit."""
         known = {**self._all(), branch: commit.hex()}
-        temporary = self.file.with_name(f"{self.file.name}.{os.getpid()}")
         # A registry that cannot be written to is audited all the same.
-        with contextlib.suppress(OSError):
-            self.file.parent.mkdir(parents=True, exist_ok=True)
-            temporary.write_bytes(msgspec.json.encode(known, order="sorted"))
-            temporary.replace(self.file)
+        keep(self.file, msgspec.json.encode(known, order="sorted"))
 
     def _all(self) -> dict[str, str]:
         try:

@@ -32,7 +32,7 @@ _WHAT = {
     "duplicate": "a second entry of the same name in one git tree, which checkouts and tools take differently",
 }
 
-_UNFINISHED = (
+UNFINISHED = (
     "a kstore was killed, or is at work, while it wrote this, and no commit has it; to have it written, run the same "
     "command again; the next command that writes takes it back"
 )
@@ -56,7 +56,7 @@ class Finding(msgspec.Struct, frozen=True):
     message: str
 
 
-class Inspected(msgspec.Struct, frozen=True):
+class Inspected(msgspec.Struct, frozen=True, gc=False):
     """What one file came to.
 
     Attributes:
@@ -86,7 +86,7 @@ def inspect(files: Files, entry: Entry, fanout: int, known: Mapping[bytes, Said]
     place = place_of(entry.path, fanout)
     if entry.type == "unfinished":
         digest = place.digest if place else None
-        return Inspected((Finding("warning", "unfinished-write", entry.path, digest, _UNFINISHED),))
+        return Inspected((Finding("warning", "unfinished-write", entry.path, digest, UNFINISHED),))
     stranger = _unexpected(entry, place)
     if stranger is not None:
         return Inspected((stranger,))
@@ -142,8 +142,6 @@ def _unexpected(entry: Entry, place: Place | None) -> Finding | None:
 
 def _stranger(path: str) -> str:
     name = path.rpartition("/")[2]
-    if path.startswith(("store/attestations/", "store/trust/", "store/checkpoints/")):
-        return "this version of kstore does not know signed statements and cannot vouch for this file"
     if name.endswith((".json", ".yaml", ".yml")):
         return "expected an object named by its digest; to add a document under a name of your own, use `kstore add`"
     return "expected only kstore's own files under store/; move it elsewhere"

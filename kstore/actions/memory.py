@@ -1,4 +1,4 @@
-"""What verifying remembers: which bytes it has found sound before, by their SHA-256.
+"""What verifying remembers: which bytes it has found sound before, by their SHA-256, and which folders were as in HEAD.
 
 Every file is read and hashed each time, so that no damage can hide behind what is remembered: other bytes have another
 hash. What is saved is working out again that the same bytes are a valid, canonical record. Whoever can write into the
@@ -8,12 +8,13 @@ who trusts nothing. It never leaves the git directory, so a clone starts without
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
-import os
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from kstore import __version__
+from kstore.git.derived import keep
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -21,8 +22,10 @@ if TYPE_CHECKING:
     from kstore.actions.refer import Said
 
 _HASH = 32
-_LENGTH = 2
-_VERSION = f"kstore {__version__}\n".encode()
+_VERSION = f"kstore {__version__}, msgpack\n".encode()
+
+_encode = msgspec.msgpack.Encoder().encode
+_decode = msgspec.msgpack.Decoder(tuple[dict[bytes, bytes], bytes]).decode
 
 
 class Memory:
@@ -32,38 +35,32 @@ class Memory:
         """Remember in a folder; None remembers nothing."""
         self._place = place
 
-    def recall(self, folder: str) -> dict[bytes, Said]:
-        """Give what is remembered of a folder: SHA-256 to what a record says, or to nothing for metadata."""
+    def recall(self, folder: str) -> tuple[dict[bytes, Said], bytes]:
+        """Give what is remembered of a folder.
+
+        Returns:
+            SHA-256 to what a record says, or to nothing for metadata; and a mark of the state in which it was as HEAD
+            had it, or nothing.
+        """
         if self._place is None:
-            return {}
+            return {}, b""
         try:
             data = self._file(folder).read_bytes()
         except OSError:
-            return {}
+            return {}, b""
         seal, body = data[:_HASH], data[_HASH:]
         if seal != _seal(body):
             # Of another version, whose rules may have differed, or damaged.
-            return {}
-        known = {}
-        at = 0
-        while at < len(body):
-            key, at = body[at : at + _HASH], at + _HASH
-            size, at = int.from_bytes(body[at : at + _LENGTH]), at + _LENGTH
-            known[key], at = body[at : at + size], at + size
-        return known
+            return {}, b""
+        return _decode(body)
 
-    def keep(self, folder: str, known: dict[bytes, Said]) -> None:
-        """Remember a folder from now on as it was found."""
+    def keep(self, folder: str, known: dict[bytes, Said], mark: bytes) -> None:
+        """Remember a folder from now on as it was found; see `recall`."""
         if self._place is None:
             return
-        body = b"".join(part for key, said in known.items() for part in (key, len(said).to_bytes(_LENGTH), said))
-        file = self._file(folder)
-        temporary = file.with_name(f"{file.name}.{os.getpid()}")
+        body = _encode((known, mark))
         # A registry that cannot be written to is verified all the same.
-        with contextlib.suppress(OSError):
-            file.parent.mkdir(parents=True, exist_ok=True)
-            temporary.write_bytes(_seal(body) + body)
-            temporary.replace(file)
+        keep(self._file(folder), _seal(body) + body)
 
     def _file(self, folder: str) -> Path:
         assert self._place is not None, "there is no file without a place"

@@ -14,14 +14,16 @@ class Report(msgspec.Struct, frozen=True):
     """What a verification found.
 
     Attributes:
-        checked: How many objects and metadata files were looked at.
+        checked: How many files of each sort were looked at.
         complete: Whether everything that was asked about could be checked.
         findings: Everything that was found, by path.
+        notes: What else a person should know: why it is not complete, or that nothing is signed.
     """
 
     checked: dict[str, int]
     complete: bool
     findings: tuple[Finding, ...]
+    notes: tuple[str, ...] = ()
 
     @property
     def sound(self) -> bool:

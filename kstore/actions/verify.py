@@ -2,29 +2,37 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections import Counter
 from typing import TYPE_CHECKING
 
 import msgspec
 
+from kstore.actions.checkout import DOUBTFUL, checkout_findings, committed_files, signed_differing
 from kstore.actions.inspect import Finding, Inspected, Severity, inspect
 from kstore.actions.ledger import Ledger
 from kstore.actions.memory import Memory
 from kstore.actions.parallel import in_order, usable_processors
 from kstore.actions.progress import Progress, silent
-from kstore.actions.refer import Said, reference_problems
+from kstore.actions.refer import Said, is_sound, reference_problems
 from kstore.actions.report import Report
+from kstore.actions.statements import check_signed, missing_signatures, require_pin
 from kstore.digest import Digest
-from kstore.layout import STORE, holds_records, is_folder, path_of
+from kstore.git.files import REGULAR, UnreadableError
+from kstore.git.uncommitted import Differing, differing
+from kstore.layout import SIGNED_FOLDERS, STORE, holds_records, is_folder, name_in_place, path_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
 
-    from kstore.git.files import Files
+    from kstore.git.files import Entry, Files
+    from kstore.git.tree import TreeFiles
     from kstore.registry import Registry
 
-_FOLDERS_A_BATCH = {1: 8, 2: 64}
+_FOLDERS_A_BATCH = {1: 16, 2: 64}
 """How many folders a worker process is given at once, by fan-out."""
+
+_METADATA = f"{STORE}/metadata/"
 
 _FEW = 4096
 """Up to so many files are checked before another process would be of any help."""
@@ -34,6 +42,7 @@ def verify(
     registry: Registry,
     *,
     strict: bool = False,
+    require_signatures: bool = False,
     jobs: int | None = None,
     cache: bool = True,
     progress: Progress = silent,
@@ -43,18 +52,26 @@ def verify(
     Args:
         registry: What to check: its working tree, its HEAD, or another commit (`registry.at`).
         strict: Count references to what the registry need not have as incomplete.
+        require_signatures: Insist that a signer who counts endorses every record.
         jobs: How many processes do the work; None is one for each processor where that pays.
         cache: Whether bytes that were found sound before need only be hashed; see `Memory`.
         progress: Told of every folder that records lie in.
 
     Raises:
+        NoTrustError: Signatures are required, and no trust policy is pinned in this clone.
         KstoreError: A worker process was killed.
     """
+    if require_signatures:
+        require_pin(registry)
     findings: list[Finding] = []
+    differ: list[Differing] = []
     checked = Counter(objects=0, metadata=0)
     ledger = Ledger()
-    for inspection in _inspections(registry, jobs, Memory(registry.memory if cache else None), progress):
+    committed = committed_files(registry, findings)
+    memory = Memory(registry.memory if cache else None)
+    for inspection in _inspections(registry, committed, jobs, memory, progress):
         findings.extend(inspection.findings)
+        differ.extend(inspection.differing)
         for digest in inspection.metadata:
             ledger.expect(digest)
         # metadata/ comes before objects/, so that every record is expected when its object comes.
@@ -63,10 +80,22 @@ def verify(
         checked.update(objects=len(inspection.objects), metadata=len(inspection.metadata))
     findings.extend(_orphans(ledger, registry.settings.fanout))
     findings.extend(_references(ledger, registry))
-    findings.extend(_index(registry))
+    signed = check_signed(registry, None, lambda digest: ledger.get(digest.raw) is not None, jobs=jobs)
+    findings.extend(signed.findings)
+    checked.update(signed.checked)
+    if require_signatures:
+        findings.extend(missing_signatures(_paths(ledger, registry.settings.fanout), signed.endorsed))
+    place = registry.checked_out
+    if place is not None:
+        if signed.differing is not None:
+            differ.extend(signed_differing(place, signed.differing))
+        findings.extend(checkout_findings(registry, place, committed, differ, list(findings)))
     findings.sort(key=lambda finding: (finding.path, finding.code, finding.message))
-    unresolved = any(finding.code == "unresolved-reference" for finding in findings)
-    return Report(dict(checked), not (strict and unresolved), tuple(findings))
+    # Of an edit that nobody staged nobody can tell whether it is one, or damage.
+    doubtful = {DOUBTFUL, "unresolved-reference"} if strict else {DOUBTFUL}
+    complete = not signed.gaps and all(finding.code not in doubtful for finding in findings)
+    notes = *signed.notes, *(f"{gap.reason}; `{gap.remedy}` completes it" for gap in signed.gaps)
+    return Report(dict(checked), complete, tuple(findings), notes)
 
 
 class _Inspection(msgspec.Struct, array_like=True):
@@ -76,11 +105,13 @@ class _Inspection(msgspec.Struct, array_like=True):
         findings: Everything that is wrong in them.
         objects: The records whose objects are in them, and what they say.
         metadata: The records whose metadata are in them.
+        differing: Their files that are not as HEAD has them, where that is to be looked at.
     """
 
     findings: list[Finding]
     objects: list[tuple[bytes, Said]]
     metadata: list[bytes]
+    differing: list[Differing]
 
 
 # A digest is a `str`, but msgspec encodes no subclasses of it by itself.
@@ -89,18 +120,24 @@ _decode_folders = msgspec.msgpack.Decoder(list[str]).decode
 _decode_inspection = msgspec.msgpack.Decoder(_Inspection, dec_hook=lambda kind, value: kind(value)).decode
 
 
-def _inspections(registry: Registry, jobs: int | None, memory: Memory, progress: Progress) -> Iterator[_Inspection]:
+def _inspections(
+    registry: Registry, committed: TreeFiles | None, jobs: int | None, memory: Memory, progress: Progress
+) -> Iterator[_Inspection]:
     """Inspect the upper folders here, and let workers inspect those that the records lie in."""
     fanout = registry.settings.fanout
-    top = _Inspection([], [], [])
+    top = _Inspection([], [], [], [])
     folders = list(_record_folders(registry.files, STORE, fanout, top))
+    if committed is not None:
+        gone = set(_record_folders(committed, STORE, fanout, _Inspection([], [], [], []))).difference(folders)
+        for folder in sorted(gone):
+            _compare(committed, registry.files, folder, top)
     yield top
     batch = _FOLDERS_A_BATCH[fanout]
     batches = (_encode(folders[start : start + batch]) for start in range(0, len(folders), batch))
     if jobs is None:
         jobs = usable_processors() if _is_large(registry.files, folders) else 1
     with progress(len(folders)) as step:
-        for data in in_order(_inspect_folders, (registry.files, fanout, memory), batches, jobs):
+        for data in in_order(_inspect_folders, (registry.files, fanout, memory, committed), batches, jobs):
             yield _decode_inspection(data)
             if step is not None:
                 step(batch)
@@ -109,6 +146,8 @@ def _inspections(registry: Registry, jobs: int | None, memory: Memory, progress:
 def _record_folders(files: Files, folder: str, fanout: int, top: _Inspection) -> Iterator[str]:
     """Find the folders that records lie in, and inspect what lies above them on the way."""
     for entry in files.scan(folder):
+        if entry.type == "folder" and entry.path in SIGNED_FOLDERS.values():
+            continue
         if entry.type != "folder" or not is_folder(entry.path, fanout):
             _enter(inspect(files, entry, fanout, {}), top)
         elif holds_records(entry.path, fanout):
@@ -122,21 +161,73 @@ def _is_large(files: Files, folders: list[str]) -> bool:
     return bool(folders) and len(folders) * len(files.names(folders[0])) > _FEW
 
 
-def _inspect_folders(tools: tuple[Files, int, Memory], batch: bytes) -> bytes:
+def _inspect_folders(tools: tuple[Files, int, Memory, TreeFiles | None], batch: bytes) -> bytes:
     """Inspect everything in some folders; a worker process runs this."""
-    files, fanout, memory = tools
-    inspection = _Inspection([], [], [])
+    files, fanout, memory, committed = tools
+    inspection = _Inspection([], [], [], [])
     for folder in _decode_folders(batch):
-        known = memory.recall(folder)
+        known, mark = memory.recall(folder)
         sound = {}
+        state = []
         for entry in files.scan(folder):
-            inspected = inspect(files, entry, fanout, known)
-            _enter(inspected, inspection)
-            if not inspected.findings:
-                sound[inspected.hash] = inspected.said
-        if sound != known:
-            memory.keep(folder, sound)
+            hashed = _recognize(files, entry, fanout, known, inspection)
+            if hashed is not None:
+                sound[hashed] = known[hashed]
+            else:
+                inspected = inspect(files, entry, fanout, known)
+                hashed = inspected.hash
+                _enter(inspected, inspection)
+                if not inspected.findings:
+                    sound[hashed] = inspected.said
+            state.append((entry.path, hashed))
+        committed_so = mark
+        if committed is not None:
+            found = committed.find(folder)
+            now = hashlib.sha256(_encode((state, found and found[1]))).digest()
+            if now != mark:
+                committed_so = now if _compare(committed, files, folder, inspection) else b""
+        if sound != known or committed_so != mark:
+            memory.keep(folder, sound, committed_so)
     return _encode(inspection)
+
+
+def _recognize(
+    files: Files, entry: Entry, fanout: int, known: Mapping[bytes, Said], inspection: _Inspection
+) -> bytes | None:
+    """Enter a file that lies in its place with bytes that were sound before; None leaves it to `inspect`.
+
+    Returns:
+        The SHA-256 of its bytes.
+    """
+    name = name_in_place(entry.path, fanout) if known and entry.type == "file" else None
+    if name is None:
+        return None
+    try:
+        mode, data = files.load(entry)
+    except UnreadableError:
+        return None
+    digest, hashed = bytes.fromhex(name), hashlib.sha256(data).digest()
+    said = known.get(hashed)
+    if mode != REGULAR or said is None:
+        return None
+    if entry.path.startswith(_METADATA):
+        inspection.metadata.append(digest)
+    elif digest == hashed:
+        inspection.objects.append((digest, said))
+    else:
+        return None
+    return hashed
+
+
+def _compare(committed: TreeFiles, files: Files, folder: str, inspection: _Inspection) -> bool:
+    """Compare a folder with HEAD's, and tell whether all is as it is there."""
+    try:
+        found = list(differing(committed, files, folder))
+    except UnreadableError as error:
+        inspection.findings.append(Finding("error", "unreadable", folder, None, f"as HEAD has it: {error}"))
+        return False
+    inspection.differing.extend(found)
+    return not found
 
 
 def _enter(inspected: Inspected, inspection: _Inspection) -> None:
@@ -147,6 +238,12 @@ def _enter(inspected: Inspected, inspection: _Inspection) -> None:
         inspection.objects.append((inspected.place.digest.raw, inspected.said))
     else:
         inspection.metadata.append(inspected.place.digest.raw)
+
+
+def _paths(ledger: Ledger, fanout: int) -> Iterator[tuple[Digest, str]]:
+    for raw, _ in ledger.entered():
+        digest = Digest.from_raw(raw)
+        yield digest, path_of("objects", digest, fanout)
 
 
 def _missing_metadata(digests: Iterable[bytes], fanout: int) -> Iterator[Finding]:
@@ -161,16 +258,12 @@ def _orphans(ledger: Ledger, fanout: int) -> Iterator[Finding]:
         yield Finding("error", "orphan-metadata", path_of("metadata", digest, fanout), digest, message)
 
 
-def _index(registry: Registry) -> Iterator[Finding]:
-    damage = registry.index_damage()
-    if damage is not None:
-        message = f"{damage}; `rm .git/index` and `git reset` make it anew, and lose only what was staged"
-        yield Finding("error", "damaged-index", ".git/index", None, message)
-
-
 def _references(ledger: Ledger, registry: Registry) -> Iterator[Finding]:
     """Check that what records refer to is there, and is what it should be."""
+    everything = ledger.entries()
     for raw, said in ledger.entered():
+        if is_sound(said, everything):
+            continue
         for problem in reference_problems(said, ledger.get, registry.settings.requires):
             digest = Digest.from_raw(raw)
             severity: Severity = "error" if problem.refused else "warning"

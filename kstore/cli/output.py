@@ -13,13 +13,16 @@ import msgspec
 from kstore.digest import Digest
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
 # C0 and C1 controls, DEL, the marks and overrides of bidirectional text, the line ends that only Unicode knows, and
 # what is left of bytes that are no UTF-8. A line end and a tab are let through where text is laid out by us.
 _CONTROLS = "\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff"
 _IN_LINE = re.compile(f"[{_CONTROLS}\n\t]")
 _IN_TEXT = re.compile(f"[{_CONTROLS}]")
+
+_SIGNED = {"attestations": "attestation", "policies": "policy", "checkpoints": "checkpoint"}
+_ONE = {"objects": "object", **_SIGNED}
 
 
 def escape(text: str) -> str:
@@ -73,6 +76,11 @@ def note(message: str, *, quiet: bool = False) -> None:
         _say("note", message)
 
 
+def warn(message: str) -> None:
+    """Say something on stderr that nobody should miss, although it is no error."""
+    _say("warning", message)
+
+
 def notes(messages: Iterable[str], *, quiet: bool = False) -> None:
     """Say several things on stderr."""
     for message in messages:
@@ -105,6 +113,16 @@ def size_of(path: str) -> int | None:
         return Path(path).stat().st_size or None
     except OSError:
         return None
+
+
+def counts(checked: Mapping[str, int]) -> str:
+    """Say how many files of each part were checked; of signed parts, those alone that a registry has."""
+    said = (
+        (count, _ONE.get(part, part) if count == 1 else part)
+        for part, count in checked.items()
+        if count or part not in _SIGNED
+    )
+    return ", ".join(f"{count:,} {part}" for count, part in said)
 
 
 def complain(message: str) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from kstore.cli import output
-from kstore.cli.options import Jobs, Json, Quiet
+from kstore.cli.options import Jobs, Json, Quiet, RequireSignatures
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -24,6 +24,7 @@ def command(
     strict: Annotated[
         bool, typer.Option("--strict", help="End with exit code 3 when a reference leads out of the registry.")
     ] = False,
+    require_signatures: RequireSignatures = False,
     no_cache: Annotated[
         bool, typer.Option("--no-cache", help="Check every record anew, also those that were found sound before.")
     ] = False,
@@ -33,8 +34,8 @@ def command(
 ) -> None:
     """Check every file under store/.
 
-    Names, bytes, records and what they say of each other are checked, and it reports everything that it
-    finds. In a working tree it checks the files that lie there, in a bare repository HEAD.
+    Names, bytes, records and what they say of each other are checked, and all signatures; it reports
+    everything that it finds. In a working tree it checks the files that lie there, in a bare repository HEAD.
 
     Examples:
 
@@ -47,17 +48,23 @@ def command(
     if staged:
         if rev is not None:
             raise typer.BadParameter("--rev checks a commit and --staged the next one; give one of them")
+        if require_signatures:
+            raise typer.BadParameter("--staged requires the signatures that the trust policy requires, and no others")
         from kstore.actions.verify_staged import verify_staged
 
         report = verify_staged(_named(context.obj), strict=strict)
     else:
         from kstore.actions.verify import verify
+        from kstore.cli.policies import ask_once
         from kstore.registry import Registry
 
         with Registry.open(context.obj) as opened:
+            if not (json or quiet):
+                ask_once(opened)
             report = verify(
                 opened if rev is None else opened.at(rev),
                 strict=strict,
+                require_signatures=require_signatures,
                 jobs=jobs,
                 cache=not no_cache,
                 progress=partial(output.progress, "Verifying"),
@@ -67,9 +74,10 @@ def command(
     else:
         for finding in report.findings:
             output.line(f"{finding.severity}: {finding.code}: {finding.path}: {finding.message}")
-        counts = ", ".join(f"{count:,} {part}" for part, count in report.checked.items())
         verdict = "damaged" if not report.sound else "sound" if report.complete else "incomplete"
-        output.note(f"checked {counts}: {verdict}", quiet=quiet)
+        output.note(f"checked {output.counts(report.checked)}: {verdict}", quiet=quiet)
+    for note in report.notes:
+        output.note(note, quiet=quiet)
     if not report.sound:
         raise typer.Exit(1)
     if not report.complete:

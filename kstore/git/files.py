@@ -66,6 +66,10 @@ class Files(Protocol):
         """
         ...
 
+    def enter(self, entry: Entry) -> Iterator[Entry]:
+        """Give everything in a folder that a scan has just met; see `scan`, which may take longer."""
+        ...
+
     def load(self, entry: Entry) -> tuple[int, bytes]:
         """Give the mode and the bytes of a file that a scan met.
 

@@ -71,13 +71,19 @@ class FinishedFiles:
 
     def scan(self, folder: str) -> Iterator[Entry]:
         """Give everything in one folder, files of an unfinished write as such; see `Files.scan`."""
-        for entry in self._files.scan(folder):
-            hidden = entry.type == "file" and self._hides(entry.path)
-            yield Entry(entry.path, "unfinished") if hidden else entry
+        return map(self._marked, self._files.scan(folder))
+
+    def enter(self, entry: Entry) -> Iterator[Entry]:
+        """Give everything in a folder that a scan met; see `Files.enter`."""
+        return map(self._marked, self._files.enter(entry))
 
     def load(self, entry: Entry) -> tuple[int, bytes]:
         """Give mode and bytes of a file that a scan met; see `Files.load`."""
         return self._files.load(entry)
+
+    def _marked(self, entry: Entry) -> Entry:
+        hidden = entry.type == "file" and self._hides(entry.path)
+        return Entry(entry.path, "unfinished") if hidden else entry
 
     def _hides(self, path: str, data: bytes | None = None) -> bool:
         try:

@@ -10,7 +10,7 @@ from kstore.git.files import Entry, Type, UnreadableError, printable, too_large
 from kstore.layout import MAX_FILE
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
 _READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
@@ -48,8 +48,15 @@ class FolderFiles:
 
     def scan(self, folder: str) -> Iterator[Entry]:
         """Give everything in one folder; see `Files.scan`."""
+        return self._scan(folder, self._enter)
+
+    def enter(self, entry: Entry) -> Iterator[Entry]:
+        """Give everything in a folder that a scan met; see `Files.enter`."""
+        return self._scan(entry.path, self._enter_met)
+
+    def _scan(self, folder: str, enter: Callable[[str], int | None]) -> Iterator[Entry]:
         try:
-            descriptor = self._enter(folder)
+            descriptor = enter(folder)
             if descriptor is None:
                 return
             try:
@@ -70,6 +77,13 @@ class FolderFiles:
             return _contents(f"{self._top}/{entry.path}", entry.path, None)
         except FileNotFoundError:
             raise UnreadableError(f"{entry.path}: it was removed while this was reading") from None
+
+    def _enter_met(self, folder: str) -> int | None:
+        """Open a folder at once, as `load` does with files; where that fails, the longer way says why."""
+        try:
+            return os.open(f"{self._top}/{folder}", _ENTER)
+        except OSError:
+            return self._enter(folder)
 
     def _enter(self, folder: str) -> int | None:
         """Open a folder step by step, so that no link on the way can lead out of the registry."""

@@ -73,6 +73,15 @@ class Incoming:
         """Give the whole name of the branch that HEAD names, or None where it names none."""
         return self._git("symbolic-ref", "--quiet", "HEAD", good=(0, 1)).decode().strip() or None
 
+    def tip(self, branch: str) -> Commit | None:
+        """Give the commit that a branch has before the push; None where there is no such branch.
+
+        Raises:
+            UnreadableError: That is missing, or damaged.
+        """
+        oid = self._git("rev-parse", "--quiet", "--verify", branch, good=(0, 1)).decode().strip()
+        return self.commit(bytes.fromhex(oid)) if oid else None
+
     def is_forward(self, update: Update) -> bool:
         """Tell whether everything that a reference had stays in its history."""
         base = self._git("merge-base", str(update.old), str(update.new), good=(0, 1))

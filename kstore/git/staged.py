@@ -125,6 +125,10 @@ class StagedFiles:
         entry = self._changed[path].now
         return None if entry is None else self.load(entry)[1]
 
+    def enter(self, entry: Entry) -> Iterator[Entry]:
+        """Give everything in a folder that a scan met; see `Files.enter`."""
+        return self.scan(entry.path)
+
     def load(self, entry: Entry) -> tuple[int, bytes]:
         """Give mode and bytes of a file that was listed; see `Files.load`."""
         data = self._object(entry.oid.decode(), entry.path)

@@ -86,6 +86,10 @@ class TreeFiles:
             met.add(name)
             yield Entry(f"{folder}/{printable(name)}", kind, mode, oid)
 
+    def enter(self, entry: Entry) -> Iterator[Entry]:
+        """Give everything in a folder that a scan met; see `Files.enter`."""
+        return self.scan(entry.path)
+
     def load(self, entry: Entry) -> tuple[int, bytes]:
         """Give mode and bytes of a file that a scan met; see `Files.load`."""
         return entry.mode, self._blob(entry.oid, entry.path)

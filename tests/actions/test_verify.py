@@ -5,12 +5,15 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
+import shlex
 import shutil
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from tests.registries import (
+    CLOSURE,
     ENVIRONMENT,
     PROTOCOL,
     RUN,
@@ -198,8 +201,10 @@ CASES: dict[str, tuple[Callable[[Path], object], str, str]] = {
     "metadata alone": (lambda r: remove(r, RUN, "objects"), "orphan-metadata", f"store/objects/e8/{RUN[7:]}.json"),
     "over 1 MiB": (lambda r: edit(r, RUN, lambda data: data.ljust(1_048_577)), "unreadable", "1,048,576"),
 }
-WARNINGS = {"unresolved-reference", "operation-mismatch"}
+UNCOMMITTED = "uncommitted-change"
+WARNINGS = {"unresolved-reference", "operation-mismatch", UNCOMMITTED}
 INCOMPLETE = "unresolved-reference"
+GONE = {"no protocol", "no environment", "no implementation"}
 
 
 def findings(ran: Ran) -> list[dict[str, Any]]:
@@ -239,13 +244,155 @@ def test_tampering_is_found(case: str, where: str, registry: Path, tmp_path: Pat
     found = [finding for finding in findings(ran) if finding["code"] == code]
     assert found, ran.text
     assert any(said in finding["message"] for finding in found), ran.text
-    assert ran.code == (0 if code in WARNINGS else 1)
+    # Records that are gone from a working tree are missed there, whatever else is said of it.
+    codes = {finding["code"] for finding in findings(ran)}
+    assert (UNCOMMITTED in codes) == (where == "tree" and case in GONE)
+    assert ran.code == (1 if codes - WARNINGS else 3 if UNCOMMITTED in codes else 0)
+    assert (ran.code == 1) == (code not in WARNINGS)
     text = kstore(*[word for word in arguments if word != "--json"], cwd=registry)
     assert f": {code}: {found[0]['path']}: " in text.text
     assert text.code == ran.code
     strict = kstore(*arguments, "--strict", cwd=registry)
     assert strict.code == (3 if code == INCOMPLETE else ran.code)
-    assert strict.json()["complete"] == (not any(finding["code"] == INCOMPLETE for finding in findings(ran)))
+    assert strict.json()["complete"] == codes.isdisjoint({INCOMPLETE, UNCOMMITTED})
+
+
+def retitled(data: bytes) -> bytes:
+    return data.replace(b'"title":"', b'"title":"x', 1)
+
+
+def doubts(registry: Path, *options: str) -> list[tuple[str, str]]:
+    """Give code and path of what verify finds where nothing is wrong and something is not committed."""
+    ran = kstore("verify", "--json", *options, cwd=registry)
+    found = [(finding["code"], finding["path"]) for finding in findings(ran)]
+    assert ran.code == (3 if found else 0)
+    assert ran.json()["complete"] == (not found)
+    return found
+
+
+@pytest.mark.parametrize("options", [[], ["--no-cache"], ["--jobs=2"], ["--strict"]])
+def test_an_edit_of_metadata_is_named_until_it_is_staged(options: list[str], registry: Path) -> None:
+    path = f"store/metadata/e8/{RUN[7:]}.json"
+    assert doubts(registry, *options) == []
+    edit(registry, RUN, retitled, "metadata")
+    for _ in range(2):
+        assert doubts(registry, *options) == [(UNCOMMITTED, path)]
+    text = kstore("verify", *options, cwd=registry)
+    assert f"`git restore {path}`" in text.text
+    assert "incomplete" in text.err
+    git(registry, "add", path)
+    assert doubts(registry, *options) == []
+    edit(registry, RUN, retitled, "metadata")
+    assert doubts(registry, *options) == [(UNCOMMITTED, path)]
+    git(registry, "commit", "-q", "-a", "-m", "Retitle")
+    assert doubts(registry, *options) == []
+
+
+def test_what_it_says_to_do_about_an_edit_helps(registry: Path) -> None:
+    edit(registry, RUN, retitled, "metadata")
+    remove(registry, TVD_IMPLEMENTATION)
+    for finding in findings(kstore("verify", "--json", cwd=registry)):
+        for command in re.findall(r"`git (restore [^`]+)`", finding["message"]):
+            git(registry, *shlex.split(command))
+    assert doubts(registry) == []
+
+
+def test_settings_that_were_edited_are_named(registry: Path) -> None:
+    path = registry / "store" / "kstore.json"
+    path.write_bytes(path.read_bytes().replace(b',"protocolDigest"', b""))
+    assert doubts(registry) == [(UNCOMMITTED, "store/kstore.json")]
+
+
+def test_metadata_that_two_records_have_swapped_are_named(registry: Path) -> None:
+    paths = [object_path(registry, digest, "metadata") for digest in (RUN, ENVIRONMENT)]
+    for path in paths:
+        path.write_bytes(b'{"name":"%b"}' % path.name[:4].encode())
+    git(registry, "commit", "-q", "-a", "-m", "Rename")
+    assert doubts(registry) == []
+    one, other = (path.read_bytes() for path in paths)
+    for path, data in zip(paths, (other, one), strict=True):
+        path.write_bytes(data)
+    assert len(doubts(registry)) == 2
+
+
+def test_a_folder_that_is_gone_is_missed(registry: Path) -> None:
+    for part in ("objects", "metadata"):
+        shutil.rmtree(object_path(registry, RUN, part).parent)
+    assert doubts(registry) == [(UNCOMMITTED, f"store/objects/e8/{RUN[7:]}.json")]
+
+
+def test_what_a_sparse_checkout_leaves_out_is_not_missed(registry: Path) -> None:
+    git(registry, "status")
+    git(registry, "sparse-checkout", "set", "--no-cone", "/*", "!/store/*/e8/")
+    assert not object_path(registry, RUN).exists()
+    assert doubts(registry) == []
+
+
+def test_records_that_are_not_committed_yet_are_no_damage(empty: Path) -> None:
+    assert kstore("add", "--no-commit", CLOSURE, cwd=empty).code == 0
+    assert doubts(empty) == []
+
+
+@pytest.mark.parametrize("index", ["none", "damaged", "split"])
+def test_without_an_index_that_can_be_read_head_is_what_counts(index: str, registry: Path) -> None:
+    path = registry / ".git" / "index"
+    if index == "split":
+        git(registry, "update-index", "--split-index")
+    edit(registry, RUN, retitled, "metadata")
+    if index == "split":
+        git(registry, "add", "store")
+    elif index == "none":
+        path.unlink()
+    else:
+        path.write_bytes(path.read_bytes()[:99])
+    codes = {finding["code"] for finding in kstore("verify", "--json", cwd=registry).json()["findings"]}
+    assert codes == {UNCOMMITTED} | ({"damaged-index"} if index == "damaged" else set())
+
+
+def test_before_the_first_commit_there_is_nothing_to_compare_with(empty: Path) -> None:
+    git(empty, "update-ref", "-d", "HEAD")
+    assert doubts(empty) == []
+
+
+def head_findings(registry: Path) -> list[tuple[str, str]]:
+    ran = kstore("verify", "--json", cwd=registry)
+    assert ran.code == 1
+    return [(finding["code"], finding["path"]) for finding in ran.json()["findings"]]
+
+
+@pytest.mark.parametrize("packed", [False, True])
+def test_a_head_that_names_a_branch_without_commits_is_named(packed: bool, registry: Path) -> None:
+    if packed:
+        git(registry, "pack-refs", "--all")
+    git(registry, "symbolic-ref", "HEAD", "refs/heads/mbin")
+    assert head_findings(registry) == [("unborn-head", ".git/HEAD")]
+    for revision in ("HEAD", "@", "HEAD~1"):
+        ran = kstore("verify", "--rev", revision, cwd=registry)
+        assert ran.code == 1
+        assert "refs/heads/mbin" in ran.err
+    (command,) = re.findall(r"`git (symbolic-ref [^`]+)`", kstore("verify", cwd=registry).text)
+    git(registry, *command.split())
+    assert doubts(registry) == []
+
+
+def test_a_branch_that_is_gone_is_missed_while_its_log_is_there(registry: Path) -> None:
+    (registry / ".git/refs/heads/main").unlink()
+    assert head_findings(registry) == [("unborn-head", ".git/HEAD")]
+
+
+def test_a_bare_registry_whose_head_names_no_commit_is_no_missing_one(registry: Path, tmp_path: Path) -> None:
+    bare = tmp_path / "bare"
+    git(tmp_path, "clone", "-q", "--bare", str(registry), str(bare))
+    git(bare, "symbolic-ref", "HEAD", "refs/heads/mbin")
+    for command in ("verify", "audit", "list"):
+        ran = kstore("--registry", bare, command)
+        assert ran.code == 1
+        assert "`git symbolic-ref HEAD refs/heads/main`" in ran.err
+
+
+def test_a_detached_head_whose_commit_is_missing_is_named(registry: Path) -> None:
+    (registry / ".git/HEAD").write_text("5" * 40 + "\n")
+    assert head_findings(registry) == [("unreadable", ".git/HEAD")]
 
 
 def test_one_fault_is_one_finding(registry: Path) -> None:
@@ -274,7 +421,8 @@ def test_all_findings_are_reported_together(registry: Path) -> None:
 def test_a_sound_registry_has_counts_and_no_findings(shaped: Path) -> None:
     ran = kstore("--registry", shaped, "verify", "--json", "--strict").ok()
     assert findings(ran) == []
-    assert ran.json()["checked"] == {"objects": len(published()), "metadata": len(published())}
+    unsigned = {"attestations": 0, "policies": 0, "checkpoints": 0}
+    assert ran.json()["checked"] == {"objects": len(published()), "metadata": len(published()), **unsigned}
     assert ran.json()["complete"] is True
 
 
