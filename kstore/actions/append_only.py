@@ -2,142 +2,43 @@
 
 from __future__ import annotations
 
-import re
-from collections import Counter
 from typing import TYPE_CHECKING
 
 import msgspec
 
+from kstore.actions.audit_run import Addition, AuditFinding
 from kstore.actions.inspect import inspect_bytes, unexpected
-from kstore.actions.ledger import Ledger
-from kstore.actions.refer import DAMAGED, Said, kind_of, reference_problems, said_by
+from kstore.actions.refer import DAMAGED, Said, kind_of, reference_problems
+from kstore.actions.signed_names import misplaced, wrong_mode
 from kstore.digest import Digest
-from kstore.errors import KstoreError
 from kstore.git.files import UnreadableError, too_large
 from kstore.git.raw import DamagedObjectError, HugeObjectError, MissingObjectError
-from kstore.layout import SETTINGS, STORE, Place, Settings, is_folder, path_of, place_of
-from kstore.schema import SchemaError, check_body
+from kstore.layout import (
+    SETTINGS,
+    STORE,
+    Place,
+    is_folder,
+    is_signed,
+    is_signed_folder,
+    path_of,
+    place_of,
+    signed_place_of,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from kstore.actions.audit_run import Run
     from kstore.git.difference import Difference
     from kstore.git.files import Entry
-    from kstore.git.history import Commit, History
+    from kstore.git.history import Commit
 
-KEPT = tuple(f"{STORE}/{folder}/" for folder in ("objects", "attestations", "trust", "checkpoints"))
-"""Where nothing ever changes or goes."""
+_OBJECTS = f"{STORE}/objects/"
 
-_SIGNED = re.compile(rf"{STORE}/(?:attestations(?:/[0-9a-f]{{2}}(?:/[0-9a-f]{{64}})?)?|trust|checkpoints)")
 _SHORT = 12
 
-
-class AuditFinding(msgspec.Struct, frozen=True):
-    """One thing that is wrong with history.
-
-    Attributes:
-        code: What it is, in a word that scripts can rely on.
-        commit: The commit that did it.
-        author: Who made that.
-        date: When, by the author's clock.
-        path: The file, from the repository's root; empty where it is about the commit itself.
-        digest: The record that it is about, where there is one.
-        message: What happened, and what to do.
-    """
-
-    code: str
-    commit: str
-    author: str
-    date: str
-    path: str
-    digest: Digest | None
-    message: str
-
-
-class Tally(msgspec.Struct):
-    """What an author added so far."""
-
-    first: str
-    last: str = ""
-    commits: int = 0
-    kinds: Counter[str] = msgspec.field(default_factory=Counter)
-
-
-class Run:
-    """What is known while commits are checked one after another, parents before children.
-
-    Attributes:
-        findings: What is wrong so far.
-        missing: What a partial clone lacks, one text for each object.
-        authors: What each author added.
-        added: How many records were added.
-        ledger: What the records say that were met.
-    """
-
-    def __init__(self, history: History, settings: Settings) -> None:
-        """Begin with the settings that hold where a commit has none."""
-        self.history = history
-        self.findings: list[AuditFinding] = []
-        self.missing: set[str] = set()
-        self.authors: dict[str, Tally] = {}
-        self.added = 0
-        self.ledger = Ledger()
-        self._default = settings
-        self._settings: dict[bytes, Settings | None] = {}
-        self._older: dict[bytes, Said] = {}
-        self._told: set[str] = set()
-
-    def settings(self, commits: Sequence[Commit]) -> Settings:
-        """Give the settings of the first of some commits that has any."""
-        for commit in commits:
-            try:
-                found = self.history.find(commit, SETTINGS)
-                settings = None if found is None else self.settings_in(found[1])
-            except UnreadableError:
-                continue
-            if settings is not None:
-                return settings
-        return self._default
-
-    def settings_in(self, oid: bytes) -> Settings | None:
-        """Read settings; None where they are none.
-
-        Raises:
-            UnreadableError: There is no reading that file.
-        """
-        if oid not in self._settings:
-            data = self.history.blob(oid)
-            try:
-                self._settings[oid] = Settings.from_bytes(data)
-            except KstoreError:
-                self._settings[oid] = None
-        return self._settings[oid]
-
-    def said(self, digest: bytes, oid: bytes) -> Said:
-        """Give what a record says that is stored in a blob, and that may have been there before the first commit."""
-        said = self.ledger.get(digest) or self._older.get(digest)
-        if said is None:
-            said = DAMAGED
-            try:
-                data = self.history.blob(oid)
-                if Digest.of(data).raw == digest:
-                    said = said_by(check_body(data))
-            except (UnreadableError, SchemaError):
-                # It is reported where it was added.
-                pass
-            self._older[digest] = said
-        return said
-
-    def is_news(self, error: UnreadableError) -> bool:
-        """Take in that something cannot be read; tell whether that is to be reported, which is done once."""
-        text = str(error)
-        if isinstance(error, MissingObjectError) and self.history.partial:
-            self.missing.add(text)
-            return False
-        if text in self._told:
-            return False
-        self._told.add(text)
-        return True
+UNREADABLE = ("missing-object", "damaged-object", "unreadable")
+"""The codes of what cannot be read, which may be met many times."""
 
 
 class CommitCheck:
@@ -150,7 +51,7 @@ class CommitCheck:
         self._parents = parents
         self._distinct = list({parent.tree: parent for parent in reversed(parents)}.values())[::-1]
         self._whole = whole
-        self._kinds: Counter[str] = Counter()
+        self._kinds: dict[bytes, str] = {}
         self._new: dict[str, dict[Digest, str]] = {"objects": {}, "metadata": {}}
         self._removed: list[tuple[int, bytes]] = []
         self._settings = run.settings([commit, *parents])
@@ -164,7 +65,7 @@ class CommitCheck:
             now, path = difference.now, difference.path
             if path == SETTINGS:
                 self._compare_settings(difference)
-            elif path.startswith(KEPT):
+            elif path.startswith(_OBJECTS) or is_signed(path):
                 self._compare(difference)
             if now is None:
                 self._gone(path)
@@ -180,10 +81,11 @@ class CommitCheck:
                 message = f"moved to {moved[oid]}; {findings[place].message}"
                 findings[place] = msgspec.structs.replace(findings[place], message=message)
         findings[first:] = sorted(findings[first:], key=lambda each: (each.path, each.code))
-        self._count()
+        if self._kinds:
+            self._run.additions.append(Addition(self._commit.author, self._commit.date, self._kinds))
 
     def _enters(self, path: str) -> bool:
-        return is_folder(path, self._settings.fanout) or _SIGNED.fullmatch(path) is not None
+        return is_folder(path, self._settings.fanout) or is_signed_folder(path, self._settings.fanout)
 
     def _report(self, code: str, path: str, digest: Digest | None, message: str) -> None:
         commit = self._commit
@@ -196,7 +98,8 @@ class CommitCheck:
     def _compare(self, difference: Difference) -> None:
         """Report what a parent has under a folder where nothing ever changes, and the commit has otherwise or not."""
         place = place_of(difference.path, self._settings.fanout)
-        digest = place.digest if place else None
+        signed = signed_place_of(difference.path, self._settings.fanout)
+        digest = place.digest if place else signed.subject if signed else None
         # Without parents there is one `before`, of nothing.
         for parent, before in zip(self._distinct, difference.before, strict=False):
             if before is None or before == difference.now:
@@ -229,6 +132,13 @@ class CommitCheck:
     def _inspect(self, entry: Entry, *, new: bool) -> None:
         """Look at what no parent has; `new` tells whether none has anything at that path."""
         fanout = self._settings.fanout
+        if is_signed(entry.path):
+            # What it states is judged when all of history was seen.
+            signed = signed_place_of(entry.path, fanout)
+            finding = misplaced(entry, fanout) or (signed and wrong_mode(signed, entry.mode))
+            if finding:
+                self._report(finding.code, entry.path, finding.digest, finding.message)
+            return
         stranger = unexpected(entry, fanout)
         if stranger is not None:
             self._report(stranger.code, entry.path, None, stranger.message)
@@ -258,8 +168,8 @@ class CommitCheck:
         """Take in a record: count it, and look up what it refers to in the commit's own tree."""
         if not hashed:
             return
-        if self._run.ledger.get(place.digest.raw) is None and new and self._whole:
-            self._kinds[kind_of(said) or "damaged"] += 1
+        if new and self._whole:
+            self._kinds[place.digest.raw] = kind_of(said) or "damaged"
         self._run.ledger.enter(place.digest.raw, said)
         for problem in reference_problems(said, self._look_up, self._settings.requires):
             if problem.refused:
@@ -302,16 +212,6 @@ class CommitCheck:
 
     def _path(self, part: str, digest: Digest) -> str:
         return path_of("objects" if part == "objects" else "metadata", digest, self._settings.fanout)
-
-    def _count(self) -> None:
-        if not self._kinds:
-            return
-        commit = self._commit
-        tally = self._run.authors.setdefault(commit.author, Tally(commit.date))
-        tally.last = commit.date
-        tally.commits += 1
-        tally.kinds.update(self._kinds)
-        self._run.added += self._kinds.total()
 
 
 def _code(error: UnreadableError) -> str:

@@ -9,7 +9,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from kstore.actions import audit as audit_module
+from kstore.actions import log as log_module
+from kstore.actions.audit import audit as audit_of
+from kstore.actions.log import log as log_of
 from kstore.canonical import canonical
+from kstore.registry import Registry
 from tests.histories import (
     add_machine,
     audit,
@@ -68,6 +73,18 @@ def test_a_registry_before_its_first_commit_is_sound(empty: Path) -> None:
     git(empty, "update-ref", "-d", "HEAD")
     assert audit(empty)["commits"] == 0
     assert audit(empty)["head"] is None
+
+
+@pytest.mark.parametrize("where", ["tree", "bare"])
+def test_a_head_that_names_a_branch_without_commits_is_not_sound(where: str, registry: Path) -> None:
+    git(registry, "symbolic-ref", "HEAD", "refs/heads/mbin")
+    if where == "tree":
+        report = audit(registry, code=1)
+        assert [(each["code"], each["path"]) for each in report["findings"]] == [("unborn-head", "HEAD")]
+        assert (report["commits"], report["head"]) == (0, None)
+    ran = kstore("--registry", registry / ".git" if where == "bare" else registry, "audit")
+    assert ran.code == 1
+    assert "refs/heads/main" in ran.text + ran.err
 
 
 def test_it_counts_who_added_what_and_when(empty: Path) -> None:
@@ -520,6 +537,39 @@ def test_replacements_do_not_hide_what_they_replace(what: str, registry: Path) -
             registry, "replace", git(registry, "rev-parse", f"HEAD:{path}"), git(registry, "rev-parse", f"HEAD~:{path}")
         )
     assert {(code, by) for code, by, _ in found(registry)} == {("object-changed", guilty), ("digest-mismatch", guilty)}
+
+
+# What several processes do together.
+
+
+@pytest.mark.parametrize("size", [1, 2, 500])
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_however_the_work_is_shared_out_it_comes_to_the_same(
+    size: int, jobs: int, registry: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    branch(registry, "side")
+    DEEDS["removed_with_its_metadata"][0](registry)
+    commit(registry)
+    add_machine(registry, "both")
+    git(registry, "checkout", "--quiet", "main")
+    git(registry, "config", "user.name", "Another")
+    add_machine(registry, "new")
+    add_machine(registry, "both")
+    recast(registry, RUN, lambda body: body["spec"].update(environmentDigest=PROTOCOL))  # type: ignore[attr-defined]  # JSON
+    commit(registry)
+    merge(registry, "side")
+    blob = git(registry, "rev-parse", f"main~2:{relative(registry, ENVIRONMENT)}")
+    (registry / ".git/objects" / blob[:2] / blob[2:]).unlink()
+    with Registry.open(registry) as opened:
+        expected = audit_of(opened)
+        assert len(expected.findings) > 3
+        assert len(expected.by_author) == 2
+        logged = list(log_of(opened))
+        for module in (audit_module, log_module):
+            monkeypatch.setattr(module, "_COMMITS_A_BATCH", size)
+        assert audit_of(opened, jobs=jobs) == expected
+        assert list(log_of(opened, jobs=jobs)) == logged
+        assert list(log_of(opened, 2)) == logged[:2]
 
 
 # What it remembers.

@@ -119,7 +119,8 @@ def test_a_sound_registry_is_cloned_whole(bare: bool, scheme: str, registry: Pat
     ran = kstore("clone", "--json", f"{scheme}{source}", "copy", cwd=tmp_path).ok()
     assert ran.json()["path"] == str(tmp_path / "copy")
     assert ran.json()["audit"]["commits"] == 2
-    assert ran.json()["verify"]["checked"] == {"objects": 13, "metadata": 13}
+    unsigned = {"attestations": 0, "policies": 0, "checkpoints": 0}
+    assert ran.json()["verify"]["checked"] == {"objects": 13, "metadata": 13, **unsigned}
     assert not (tmp_path / "copy.unchecked").exists()
     assert_healthy(tmp_path / "copy")
     assert git(tmp_path / "copy", "rev-parse", "HEAD") == git(registry, "rev-parse", "HEAD")
