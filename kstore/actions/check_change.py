@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import msgspec
 
 from kstore.actions.diagnose import diagnose
 from kstore.actions.inspect import Finding, inspect
-from kstore.actions.refer import DAMAGED, Said, reference_problems, said_unchecked
+from kstore.actions.refer import DAMAGED, Said, kind_of, reference_problems, said_unchecked
 from kstore.actions.report import Report
 from kstore.digest import Digest
 from kstore.errors import KstoreError
-from kstore.layout import SETTINGS, Settings, path_of, place_of
+from kstore.layout import SETTINGS, Settings, is_signed, path_of, place_of, policy_path
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from kstore.actions.inspect import Severity
+    from kstore.attest.evidence import Evidence
     from kstore.git.change import Change
     from kstore.layout import Place
     from kstore.registry import Registry
@@ -42,7 +43,14 @@ class Remedy(msgspec.Struct, frozen=True):
 
 
 def check_change(
-    registry: Registry, changes: Sequence[Change], before: Sequence[Settings], remedy: Remedy, *, strict: bool = False
+    registry: Registry,
+    changes: Sequence[Change],
+    before: Sequence[Settings],
+    remedy: Remedy,
+    known: Callable[[], Evidence],
+    *,
+    strict: bool = False,
+    settled: Callable[[Digest], bool] = lambda _: False,
 ) -> Report:
     """Check what differs between a snapshot of a registry and those that it was made from.
 
@@ -51,14 +59,19 @@ def check_change(
         changes: Everything under store/ that differs.
         before: The settings of the snapshots before, of those that are registries.
         remedy: What to tell people.
+        known: Gives what tells whose signatures count; only asked where there are signed files.
         strict: Count references to what the registry need not have as incomplete.
+        settled: Tells which records need no signature although a merge brings them to where a policy wants it: those
+            that were taken before there was that policy.
     """
     check = _Check(registry, remedy)
     if any(settings.fanout != registry.settings.fanout for settings in before):
         check.refuse("invalid-settings", SETTINGS, "a registry keeps the fan-out that it was made with", remedy.undo)
     else:
         for change in changes:
-            check.enter(change)
+            if not is_signed(change.path):
+                check.enter(change)
+        check.signatures([change for change in changes if is_signed(change.path)], known, settled)
         check.pairs({change.path for change in changes if change.now is None})
         # What is required from now on is required of the records that are there already, too.
         required = set(registry.settings.requires)
@@ -72,11 +85,13 @@ def check_change(
 def settings_gone(remedy: Remedy) -> Report:
     """Report that a change would make a registry no registry any more."""
     message = f"a registry keeps its settings{_advice(remedy.undo, SETTINGS)}"
-    return Report({"objects": 0, "metadata": 0}, True, (Finding("error", "invalid-settings", SETTINGS, None, message),))
+    return Report(dict(_Check.CHECKED), True, (Finding("error", "invalid-settings", SETTINGS, None, message),))
 
 
 class _Check:
     """One change on its way through the check."""
+
+    CHECKED: ClassVar = dict.fromkeys(("objects", "metadata", "attestations", "policies", "checkpoints"), 0)
 
     def __init__(self, registry: Registry, remedy: Remedy) -> None:
         self._registry = registry
@@ -85,7 +100,8 @@ class _Check:
         self._objects: dict[Digest, Said] = {}
         self._metadata: set[Digest] = set()
         self._looked_up: dict[bytes, Said | None] = {}
-        self.checked = Counter(objects=0, metadata=0)
+        self._merged: list[Change] = []
+        self.checked = Counter(self.CHECKED)
         self.findings: list[Finding] = []
 
     def refuse(self, code: str, path: str, message: str, advice: str = "", digest: Digest | None = None) -> None:
@@ -102,8 +118,7 @@ class _Check:
             if place is not None and place.part == "objects" and was_there:
                 self._refuse_lost(place)
             return
-        if change.now in change.before and all(before in (None, change.now) for before in change.before):
-            # Part of the commit that it came with, and of others not; it was checked there.
+        if self._is_merged(change, place):
             return
         inspected = inspect(self._registry.files, change.now, self._fanout, {})
         advice = self._remedy.undo if was_there else self._remedy.drop
@@ -122,6 +137,31 @@ class _Check:
             self._looked_up[place.digest.raw] = inspected.said
         else:
             self._metadata.add(place.digest)
+
+    def signatures(
+        self, changes: Sequence[Change], known: Callable[[], Evidence], settled: Callable[[Digest], bool]
+    ) -> None:
+        """Check signed files that change, and that what must be signed is."""
+        # Where the registry has no policy, nothing must be signed, and nothing of cryptography is imported.
+        if not changes and (not (self._objects or self._merged) or not self._is_there(policy_path(1))):
+            return
+        from kstore.actions.signed_change import SignedChange
+
+        signed = SignedChange(self._registry, known())
+        signed.check(changes)
+        self.checked.update(signed.checked)
+        kinds = {digest: kind_of(said) for digest, said in self._objects.items()}
+        for change in signed.missed(self._merged, changes):
+            place = place_of(change.path, self._fanout)
+            assert place is not None, "it is an object's"
+            if not settled(place.digest):
+                kinds[place.digest] = kind_of(self._said(place.digest.raw) or DAMAGED)
+        self.findings += [
+            *signed.untrusted,
+            *self._advised(signed.lost, self._remedy.undo),
+            *self._advised(signed.wrong, self._remedy.drop),
+        ]
+        self.findings += signed.required({digest: kind for digest, kind in kinds.items() if kind})
 
     def pairs(self, gone: set[str]) -> None:
         """Check that objects and metadata come and stay together; `gone` are the paths that are there no longer."""
@@ -152,6 +192,18 @@ class _Check:
                 path = path_of("objects", digest, self._fanout)
                 message = f"{problem.field}: {problem.message}"
                 self.findings.append(Finding(severity, problem.code, path, digest, message))
+
+    def _advised(self, findings: Iterable[Finding], advice: str) -> Iterator[Finding]:
+        for finding in findings:
+            yield msgspec.structs.replace(finding, message=finding.message + _advice(advice, finding.path))
+
+    def _is_merged(self, change: Change, place: Place | None) -> bool:
+        """Tell whether it is part of the commit that it came with, where it was checked, and of others not."""
+        if change.now not in change.before or any(before not in (None, change.now) for before in change.before):
+            return False
+        if place is not None and place.part == "objects" and change.now is not None and change.now.type == "file":
+            self._merged.append(change)
+        return True
 
     def _said(self, raw: bytes) -> Said | None:
         if raw not in self._looked_up:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from kstore.errors import KstoreError, NoRegistryError, UsageError
+from kstore.git.branches import head_of
 from kstore.git.hooks import Hooks
 from kstore.git.place import place_at, places_upwards
 
@@ -30,10 +31,13 @@ class Installed(msgspec.Struct, frozen=True):
     Attributes:
         hooks: The hooks that are in place now.
         kept: The hooks that were there before; ours call them.
+        unborn: The branch that HEAD names and that is not there, where pushes are to be checked; it may be another one
+            that people push.
     """
 
     hooks: tuple[Path, ...]
     kept: tuple[Path, ...]
+    unborn: str | None = None
 
 
 def install(path: Path | None, *, pre_commit: bool = False, pre_receive: bool = False) -> Installed:
@@ -48,7 +52,7 @@ def install(path: Path | None, *, pre_commit: bool = False, pre_receive: bool = 
     Raises:
         NoRegistryError: There is no repository.
         UsageError: Commits are to be checked where none can be made.
-        KstoreError: A hook cannot be written, or where this program lies cannot be found out.
+        KstoreError: A hook cannot be written, or where this program lies, or what HEAD names, cannot be found out.
     """
     place = _repository(path)
     if pre_commit and place.work_tree is None:
@@ -64,7 +68,12 @@ def install(path: Path | None, *, pre_commit: bool = False, pre_receive: bool = 
         put.append(hooks.put(name, script.replace("'kstore'", shlex.quote(program), 1).encode()))
     hooks.configure(f"{_DRIVER}.textconv", f"{shlex.quote(program)} textconv")
     hooks.configure(f"{_DRIVER}.cachetextconv", "true")
-    return Installed(tuple(path for path, _ in put), tuple(kept for _, kept in put if kept is not None))
+    head = head_of(place)
+    return Installed(
+        tuple(path for path, _ in put),
+        tuple(kept for _, kept in put if kept is not None),
+        head.branch if pre_receive and head.commit is None else None,
+    )
 
 
 def uninstall(path: Path | None) -> list[Path]:

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from kstore.actions.report import Report
+    from kstore.attest.evidence import Evidence
+    from kstore.registry import Registry
 
 
 def verify_staged(folder: Path | None = None, *, strict: bool = False) -> Report:
@@ -45,4 +47,19 @@ def verify_staged(folder: Path | None = None, *, strict: bool = False) -> Report
         with contextlib.suppress(KstoreError):
             if committed is not None:
                 before.append(Settings.from_bytes(committed))
-        return check_change(registry, files.changes(), before, remedy, strict=strict)
+        return check_change(registry, files.changes(), before, remedy, lambda: _known(registry, files), strict=strict)
+
+
+def _known(registry: Registry, files: StagedFiles) -> Evidence:
+    """Tell what counts by the history of HEAD, and of what is being merged into it."""
+    from kstore.attest.appearance import Appearances, appearances
+    from kstore.attest.evidence import Past, evidence, past_of
+    from kstore.git.history import history_of
+
+    head, merged = past_of(registry), files.merged()
+    if not merged:
+        return evidence(registry, head)
+    others = [history_of(files.place, commit.encode()) for commit in merged]
+    appeared = [head.appeared, *(appearances(each, registry.derived, remember=False) for each in others)]
+    # No commit yet has the commits of all checkpoints in its history.
+    return evidence(registry, Past(None, Appearances.together(appeared)))

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from kstore.cli.options import DryRun, Json, KeyFile, Message, NoCommit, Quiet, Ref, Wait
+from kstore.cli.options import DryRun, Json, KeyFile, Message, NoCommit, Quiet, Ref, Wait, words
 from kstore.cli.passphrase import signer_of
 from kstore.cli.stated import show
 
@@ -27,11 +27,16 @@ def command(
     run: Annotated[
         str | None, typer.Option("--run", metavar="REF", help="The record of the run that repeated it.")
     ] = None,
-    value: Annotated[str | None, typer.Option("--value", metavar="TEXT", help="What came out, in words.")] = None,
-    environment: Annotated[
-        str | None, typer.Option("--environment", metavar="TEXT", help="Where it was repeated, in words.")
+    value: Annotated[
+        str | None, typer.Option("--value", metavar="TEXT", callback=words, help="What came out, in words.")
     ] = None,
-    note: Annotated[str | None, typer.Option("--note", metavar="TEXT", help="What else there is to say.")] = None,
+    environment: Annotated[
+        str | None,
+        typer.Option("--environment", metavar="TEXT", callback=words, help="Where it was repeated, in words."),
+    ] = None,
+    note: Annotated[
+        str | None, typer.Option("--note", metavar="TEXT", callback=words, help="What else there is to say.")
+    ] = None,
     message: Message = None,
     no_commit: NoCommit = False,
     dry_run: DryRun = False,

@@ -38,6 +38,12 @@ def install(
     installed = install_hooks(context.obj, pre_commit=pre_commit, pre_receive=pre_receive)
     output.notes((f"{path} is installed" for path in installed.hooks), quiet=quiet)
     output.notes((f"{path} was there before and runs first" for path in installed.kept), quiet=quiet)
+    if installed.unborn is not None:
+        output.note(
+            f"HEAD names {installed.unborn}, which is not there yet: that branch is what `kstore` reads here, and what "
+            "nobody may rewrite; if people are to push another one, `git symbolic-ref HEAD refs/heads/NAME` names it",
+            quiet=quiet,
+        )
 
 
 def uninstall(context: typer.Context, quiet: Quiet = False) -> None:

@@ -7,6 +7,22 @@ from typing import Annotated, TypeAlias
 
 import typer
 
+
+def words(option: typer.CallbackParam, value: str | None) -> str | None:
+    """Take the words of an option that a statement will hold.
+
+    Raises:
+        UsageError: They are none, or too many.
+    """
+    if value is not None:
+        from kstore.attest.statement import MAX_WORDS
+        from kstore.errors import UsageError
+
+        if not 1 <= len(value) <= MAX_WORDS:
+            raise UsageError(f"{option.opts[0]}: expected 1 to {MAX_WORDS:,} characters, found {len(value):,}")
+    return value
+
+
 Json: TypeAlias = Annotated[bool, typer.Option("--json", help="Print exactly one JSON document on stdout.")]
 Quiet: TypeAlias = Annotated[bool, typer.Option("--quiet", "-q", help="Leave out the notes on stderr.")]
 Wait: TypeAlias = Annotated[
@@ -22,7 +38,9 @@ NoCommit: TypeAlias = Annotated[
 _KEY_HELP = "An OpenSSH or PEM private key, or a public key whose private half an ssh-agent holds."
 KeyFile: TypeAlias = Annotated[str, typer.Option("--key", metavar="FILE", help=_KEY_HELP)]
 OptionalKeyFile: TypeAlias = Annotated[str | None, typer.Option("--key", metavar="FILE", help=_KEY_HELP)]
-Reason: TypeAlias = Annotated[str, typer.Option("--reason", metavar="TEXT", help="Why, for everybody to read.")]
+Reason: TypeAlias = Annotated[
+    str, typer.Option("--reason", metavar="TEXT", callback=words, help="Why, for everybody to read.")
+]
 Jobs: TypeAlias = Annotated[
     int | None,
     typer.Option("--jobs", "-j", metavar="N", min=1, help="How many processes do the work; by default as many as pay."),

@@ -209,3 +209,12 @@ def test_a_key_in_an_agent(registry: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize("command", ["sign", "attest", "retract", "supersede"])
 def test_help_has_examples(command: str) -> None:
     assert "Examples:" in kstore(command, "--help").ok().text
+
+
+@pytest.mark.parametrize("words", ["", "x" * 2001])
+@pytest.mark.parametrize("option", ["--reason", "--note", "--value", "--environment"])
+def test_words_that_are_none_or_too_many(option: str, words: str, registry: Path, key: Path) -> None:
+    command = ("retract", RUN) if option == "--reason" else ("attest", RUN, "--result", "reproduced")
+    done = kstore(*command, option, words, "--key", key, cwd=registry)
+    assert (done.code, done.out) == (2, b"")
+    assert f"{option}: expected 1 to 2,000 characters, found {len(words):,}" in done.err

@@ -237,7 +237,8 @@ def test_the_command_in_a_message_helps(spoil: Tamper, hooked: Path) -> None:
 def test_what_kstore_adds_is_committed(hooked: Path, tmp_path: Path) -> None:
     kstore("add", "--no-commit", save(tmp_path, environment()), cwd=hooked).ok()
     ran = kstore("verify", "--staged", "--json", "--strict", cwd=hooked).ok()
-    assert ran.json() == {"checked": {"objects": 1, "metadata": 1}, "complete": True, "findings": []}
+    checked = {"objects": 1, "metadata": 1, "attestations": 0, "policies": 0, "checkpoints": 0}
+    assert ran.json() == {"checked": checked, "complete": True, "findings": []}
     assert commit(hooked).ok().err == ""
 
 
