@@ -16,7 +16,7 @@ from benchmarks import setting as settings
 from benchmarks.measure import machine
 from benchmarks.results import Book
 
-NAMES = ("start-up", "canonical-form", "limits", "peers", "audit", "growth")
+NAMES = ("start-up", "canonical-form", "limits", "peers", "audit", "checkpoint", "signatures", "growth")
 ROOT = Path(__file__).resolve().parents[1]
 
 

@@ -2,11 +2,7 @@
 
 Half of the records come in the first commit, the others one a commit. `git log --raw --no-renames -- store` compares
 every commit with its parent and `git fsck --full` hashes every object; an audit does both, and validates every record
-that a commit brings in besides. What bounds it, in processor time of
-one run: three fifths go into reading and comparing trees (a commit has six that its parent has not: its root, store/,
-objects/ and metadata/ of 256 entries each, and a folder in both; each is found in the pack, unpacked, hashed and
-split), a tenth into reading the files, a tenth into validating them, and the rest into looking up references and
-keeping count. Folders that did not change are never read.
+that a commit brings in besides. What bounds it stands in docs/benchmarks-notes.md.
 """
 
 from __future__ import annotations

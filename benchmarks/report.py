@@ -101,13 +101,15 @@ def _contract(results: Results) -> str:
     rows = []
     for promise in PROMISES:
         measured = measured_promise(results, promise)
-        bytes_ = promise.unit == "bytes"
+        spell, limit = {
+            "times": (_ratio, f"{promise.limit:.4g}"),
+            "bytes": (lambda spread: _size(spread.median), _size(promise.limit)),
+            "s": (lambda spread: f"{_ratio(spread)} s", f"{promise.limit:.4g} s"),
+        }[promise.unit]
         if measured is None:
             shown, met = "not measured", ""
         else:
-            shown = _size(measured.median) if bytes_ else _ratio(measured)
-            met = "yes" if measured.median <= promise.limit else "**no**"
-        limit = _size(promise.limit) if bytes_ else f"{promise.limit:.4g}"
+            shown, met = spell(measured), "yes" if measured.median <= promise.limit else "**no**"
         rows.append([promise.work, promise.against or "none", limit, shown, met])
     return _table(["work", "against", "at most", "measured", "met?"], rows)
 
@@ -118,7 +120,9 @@ def measured_promise(results: Results, promise: Promise) -> Spread | None:
         amount = results.amounts.get(promise.key)
         return Spread.of(amount.values) if amount else None
     comparison = results.comparisons.get(promise.key)
-    return comparison.ratio if comparison else None
+    if comparison is None:
+        return None
+    return Spread.of(comparison.ours) if promise.unit == "s" else comparison.ratio
 
 
 def _machine(results: Results) -> str:

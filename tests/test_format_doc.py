@@ -34,6 +34,7 @@ COMMANDS = {
 _COMMIT = "git add --all && git commit --quiet -m tampered"
 _OBJECT = "store/objects/27/2750ae381d6de582f1eb6b9008e0987463d19ede8af127d97d76c5ae09121393.json"
 _METADATA = _OBJECT.replace("objects", "metadata")
+_STATEMENT = "store/attestations/e8/*/*.json"
 _IN_A_MERGE = (
     "git checkout --quiet -b side && git commit --quiet --allow-empty -m side && git checkout --quiet - && "
     f"git merge --quiet --no-ff --no-commit side && git rm --quiet {_OBJECT} && {_COMMIT}"
@@ -46,6 +47,8 @@ TAMPERINGS = [
     ("Every name is the SHA-256 of its bytes", f"echo >> {_OBJECT}"),
     ("Every name is the SHA-256 of its bytes", f"sed -i s/H100/H200/ {_OBJECT}"),
     ("Every name is the SHA-256 of its bytes", f"cp {_OBJECT} store/objects/27/{'2' * 64}.json"),
+    ("Every name is the SHA-256 of its bytes", f"echo >> {_STATEMENT}"),
+    ("Every file is where it belongs, and nothing else is there", f"git mv {_STATEMENT} store/trust && {_COMMIT}"),
     ("Every file is where it belongs, and nothing else is there", f"touch store/notes.txt && {_COMMIT}"),
     ("Every file is where it belongs, and nothing else is there", f"chmod +x {_OBJECT} && {_COMMIT}"),
     ("Every file is where it belongs, and nothing else is there", f"ln -sf x {_OBJECT} && {_COMMIT}"),
@@ -60,6 +63,8 @@ TAMPERINGS = [
     ("What must be there is there", f"rm {_OBJECT}"),
     ("History only ever adds", f"git rm --quiet {_OBJECT} && {_COMMIT}"),
     ("History only ever adds", f"echo >> {_OBJECT} && {_COMMIT} && git revert --no-edit HEAD"),
+    ("History only ever adds", f"git rm --quiet {_STATEMENT} && {_COMMIT}"),
+    ("History only ever adds", f"git rm --quiet store/trust/1.json && {_COMMIT}"),
     ("History only ever adds", f"ln -sf x {_OBJECT} && {_COMMIT}"),
     ("History only ever adds", f"git mv {_OBJECT} store/objects/moved.json && {_COMMIT}"),
     ("History only ever adds", _IN_A_MERGE),
@@ -75,13 +80,14 @@ TAMPERINGS = [
 
 @pytest.fixture(scope="module")
 def sound(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, str]]:
-    """A registry with the reference records, and with a merge in its history."""
+    """A registry with the reference records, signed, and with a merge in its history."""
     clone, env = markdown.fresh_clone(tmp_path_factory.mktemp("format"))
     done = _bash(
         "kstore init ../results && cd ../results && reference=../kstore/tests/data/reference && "
         "git branch colleague && kstore add $reference/closure.json $reference/liger-tvd.json && "
         "git checkout --quiet colleague && kstore add $reference/pytorch-megatron-rms-norm.json && "
-        "git merge --quiet --no-edit - && kstore verify --strict",
+        "git merge --quiet --no-edit - && kstore key generate ../key && kstore trust init --name alice --key ../key && "
+        "kstore list | kstore sign - --key ../key && kstore verify --strict",
         clone,
         env,
     )

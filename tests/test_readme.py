@@ -52,8 +52,11 @@ def test_second_command_installs_the_test_extra_and_runs_pytest() -> None:
 @pytest.mark.parametrize("title", sections(RECIPES, 2))
 def test_recipe(tmp_path: Path, title: str) -> None:
     recipe = sections(RECIPES, 2)[title]
-    if "jq " in recipe and shutil.which("jq") is None:
-        pytest.skip("this recipe uses jq, which is not installed")
+    for program in ("jq", "openssl", "ssh-agent"):
+        if f"{program} " in recipe and shutil.which(program) is None:
+            pytest.skip(f"this recipe uses {program}, which is not installed")
+    if "git verify-commit" in recipe and shutil.which("ssh-keygen") is None:
+        pytest.skip("in this recipe git uses ssh-keygen, which is not installed")
     clone, env = markdown.fresh_clone(tmp_path)
     start = RECIPES.partition("\n## ")[0]
     markdown.check(start + recipe, clone, env)
