@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import stat
+from collections import Counter
 from typing import TYPE_CHECKING
 
 from kstore.git.files import Entry, Type, UnreadableError, printable, too_large
-from kstore.git.listing import Listing, mode_in, name_in
+from kstore.git.listing import NOTHING, Listing, mode_in, name_in
 from kstore.git.raw import BLOB, MAX_TREE, TREE, HugeObjectError
 from kstore.layout import MAX_FILE
 
@@ -22,6 +23,9 @@ _TYPES: dict[int, Type] = {
     stat.S_IFLNK: "link",
     0o160000: "submodule",
 }
+
+_SELDOM = 16
+"""How often a folder is asked for a name before it is taken apart."""
 
 
 def type_of(mode: int) -> Type:
@@ -40,7 +44,9 @@ class TreeFiles:
         """Read below the tree `root`; None is the empty tree of a repository without commits."""
         self._objects = objects
         self.root = root
+        self._listings: dict[str, Listing] = {}
         self._folders: dict[str, dict[str, tuple[int, bytes]]] = {}
+        self._asked: Counter[str] = Counter()
 
     def __reduce__(self) -> tuple[type[TreeFiles], tuple[RawObjects, bytes | None]]:
         """Travel to another process without what was read already."""
@@ -59,6 +65,11 @@ class TreeFiles:
     def find(self, path: str) -> tuple[int, bytes] | None:
         """Give the mode and the object id at a path, or None where nothing has it."""
         folder, _, name = path.rpartition("/")
+        if folder not in self._folders and self._asked[folder] < _SELDOM:
+            # Looking for a name in a folder's bytes is far less work than taking a folder of thousands apart.
+            self._asked[folder] += 1
+            entry = self._listing(folder).named(name.encode("utf-8", "surrogateescape"))
+            return None if entry is None else (mode_in(entry), _oid_in(entry))
         return self.folder(folder).get(name)
 
     def names(self, folder: str) -> list[str]:
@@ -71,6 +82,7 @@ class TreeFiles:
         if known is None:
             known = {name: (mode, oid) for name, mode, oid in self._list(path)}
             self._folders[path] = known
+            self._listings.pop(path, None)
         return known
 
     def scan(self, folder: str) -> Iterator[Entry]:
@@ -95,25 +107,35 @@ class TreeFiles:
         return entry.mode, self._blob(entry.oid, entry.path)
 
     def _list(self, path: str) -> list[tuple[str, int, bytes]]:
-        if path == "":
-            return [] if self.root is None else self._tree(self.root, path)
-        found = self.find(path)
-        if found is None:
-            return []
-        if not stat.S_ISDIR(found[0]):
-            raise UnreadableError(f"{path}: expected a folder, found git mode {found[0]:06o}")
-        return self._tree(found[1], path)
+        return [
+            (name_in(entry).decode("utf-8", "surrogateescape"), mode_in(entry), _oid_in(entry))
+            for entry in self._listing(path, keep=False).entries
+        ]
 
-    def _tree(self, oid: bytes, path: str) -> list[tuple[str, int, bytes]]:
+    def _listing(self, path: str, *, keep: bool = True) -> Listing:
+        """Read a folder; `keep` it for the next question about what lies in it."""
+        listing = self._listings.get(path)
+        if listing is None:
+            oid = self._folder_id(path)
+            listing = NOTHING if oid is None else self._tree(oid, path)
+            if keep:
+                self._listings[path] = listing
+        return listing
+
+    def _folder_id(self, path: str) -> bytes | None:
+        if path == "":
+            return self.root
+        found = self.find(path)
+        if found is not None and not stat.S_ISDIR(found[0]):
+            raise UnreadableError(f"{path}: expected a folder, found git mode {found[0]:06o}")
+        return None if found is None else found[1]
+
+    def _tree(self, oid: bytes, path: str) -> Listing:
         data = self._raw(oid, path or "the root folder", TREE, MAX_TREE)
         try:
-            entries = Listing(b"", data).entries
+            return Listing(b"", data)
         except ValueError as error:
             raise UnreadableError(f"{path}: git tree {oid.decode()} is damaged ({error}); run git fsck") from error
-        return [
-            (name_in(entry).decode("utf-8", "surrogateescape"), mode_in(entry), entry[-20:].hex().encode())
-            for entry in entries
-        ]
 
     def _blob(self, oid: bytes, path: str) -> bytes:
         return self._raw(oid, path, BLOB, MAX_FILE)
@@ -129,3 +151,7 @@ class TreeFiles:
             expected = "tree" if kind == TREE else "blob"
             raise UnreadableError(f"{path}: git object {oid.decode()} should be a {expected}; run git fsck")
         return data
+
+
+def _oid_in(entry: bytes) -> bytes:
+    return entry[-20:].hex().encode()
