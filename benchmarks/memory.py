@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 import tempfile
 from pathlib import Path
@@ -12,8 +11,6 @@ from benchmarks import measure
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-_PAGE = os.sysconf("SC_PAGE_SIZE")
 
 # A process inherits the peak of the one that started it, so that a small one has to stand between. The usage of a
 # child that was waited for includes those for which that one waited.
@@ -36,7 +33,7 @@ class Usage(NamedTuple):
         seconds: How long it ran.
         largest: The peak of resident memory of its largest process in bytes, as the system counted it.
         together: The greatest sum over all its processes that was seen at one moment, in bytes. Pages that processes
-            share count for each. It is 0 when nothing was seen.
+            share count once. It is 0 when nothing was seen.
     """
 
     seconds: float
@@ -67,6 +64,12 @@ def usage(command: Sequence[str | Path], cwd: Path | None = None, *, timeout: fl
     return Usage(float(seconds), int(largest) * unit, together)
 
 
+def _shared_out(process: int) -> int:
+    """Give a process's resident memory; of pages that several processes share, its share (proc(5), `Pss`)."""
+    lines = Path(f"/proc/{process}/smaps_rollup").read_text().splitlines()
+    return sum(int(line.split()[1]) * 1024 for line in lines if line.startswith("Pss:"))
+
+
 def _resident(launcher: int) -> int:
     """Add up the resident memory of what descends from a process, without itself."""
     parents: dict[int, int] = {}
@@ -81,7 +84,7 @@ def _resident(launcher: int) -> int:
         families = {process for process, parent in parents.items() if parent in families}
         for process in families:
             try:
-                total += int(Path(f"/proc/{process}/statm").read_text().split()[1]) * _PAGE
+                total += _shared_out(process)
             except OSError:
                 continue
     return total
