@@ -8,20 +8,18 @@ who trusts nothing. It never leaves the git directory, so a clone starts without
 
 from __future__ import annotations
 
-import hashlib
 from typing import TYPE_CHECKING
 
 import msgspec
 
 from kstore import __version__
-from kstore.git.derived import keep
+from kstore.git.derived import keep_sealed, recall_sealed
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from kstore.actions.refer import Said
 
-_HASH = 32
 _VERSION = f"kstore {__version__}, msgpack\n".encode()
 
 _encode = msgspec.msgpack.Encoder().encode
@@ -44,28 +42,17 @@ class Memory:
         """
         if self._place is None:
             return {}, b""
-        try:
-            data = self._file(folder).read_bytes()
-        except OSError:
-            return {}, b""
-        seal, body = data[:_HASH], data[_HASH:]
-        if seal != _seal(body):
-            # Of another version, whose rules may have differed, or damaged.
-            return {}, b""
-        return _decode(body)
+        # One of another version, whose rules may have differed, is forgotten.
+        data = recall_sealed(self._file(folder), _VERSION)
+        return ({}, b"") if data is None else _decode(data)
 
     def keep(self, folder: str, known: dict[bytes, Said], mark: bytes) -> None:
         """Remember a folder from now on as it was found; see `recall`."""
         if self._place is None:
             return
-        body = _encode((known, mark))
         # A registry that cannot be written to is verified all the same.
-        keep(self._file(folder), _seal(body) + body)
+        keep_sealed(self._file(folder), _encode((known, mark)), _VERSION)
 
     def _file(self, folder: str) -> Path:
         assert self._place is not None, "there is no file without a place"
         return self._place / folder.replace("/", "-")
-
-
-def _seal(body: bytes) -> bytes:
-    return hashlib.sha256(_VERSION + body).digest()

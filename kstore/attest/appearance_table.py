@@ -5,21 +5,19 @@ It is looked up where it lies, so that opening it costs next to nothing however 
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
-import os
 import struct
 from bisect import bisect_left
 from typing import TYPE_CHECKING, NamedTuple
 
 from kstore import __version__
+from kstore.git.derived import keep_sealed, recall_sealed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
 _NAME = "appearances"
-_SEAL = hashlib.sha256().digest_size
 _HEAD = struct.Struct(">20sIQ")
 _COMMIT = struct.Struct(">20sqI?")
 _OID = 20
@@ -113,12 +111,8 @@ def file_key(path: str, blob: bytes) -> bytes:
 
 def recall(derived: Path) -> Table | None:
     """Read the table that was kept, or None where there is none, or where it is damaged or another version's."""
-    try:
-        data = (derived / _NAME).read_bytes()
-    except OSError:
-        return None
-    seal, body = data[:_SEAL], data[_SEAL:]
-    if seal != _seal(body):
+    body = recall_sealed(derived / _NAME, _VERSION)
+    if body is None:
         return None
     head, count, policies = _HEAD.unpack_from(body)
     end = _HEAD.size + count * _COMMIT.size
@@ -128,12 +122,7 @@ def recall(derived: Path) -> Table | None:
 def keep(derived: Path, table: Table) -> None:
     """Write a table down, in place of another one; a repository that cannot be written to is read all the same."""
     body = _HEAD.pack(table.head, len(table.commits) // _COMMIT.size, table.policies) + table.commits + table.files
-    file = derived / _NAME
-    temporary = file.with_name(f"{_NAME}.{os.getpid()}")
-    with contextlib.suppress(OSError):
-        derived.mkdir(parents=True, exist_ok=True)
-        temporary.write_bytes(_seal(body) + body)
-        temporary.replace(file)
+    keep_sealed(derived / _NAME, body, _VERSION)
 
 
 def _find(rows: bytes, width: int, key: bytes) -> Iterator[bytes]:
@@ -143,7 +132,3 @@ def _find(rows: bytes, width: int, key: bytes) -> Iterator[bytes]:
     while rows[place * width : place * width + size] == key:
         yield rows[place * width : (place + 1) * width]
         place += 1
-
-
-def _seal(body: bytes) -> bytes:
-    return hashlib.sha256(_VERSION + body).digest()

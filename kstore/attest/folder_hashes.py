@@ -7,10 +7,9 @@ would state a wrong root; checking it without what is remembered (`--no-cache`),
 
 from __future__ import annotations
 
-import hashlib
 from typing import TYPE_CHECKING
 
-from kstore.git.derived import keep
+from kstore.git.derived import keep_sealed, recall_sealed
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -19,7 +18,6 @@ if TYPE_CHECKING:
 _ID = 20
 _HASHED = 40
 _ROW = _ID + _HASHED
-_SEAL = 32
 _VERSION = b"kstore roots 1\n"
 _MOST = 400_000
 """With more folders than that it begins anew: no registry of a million records has half as many at one time."""
@@ -36,12 +34,8 @@ class FolderHashes:
         """Give what is remembered; nothing where that is damaged."""
         if self._file is None:
             return {}
-        try:
-            data = self._file.read_bytes()
-        except OSError:
-            return {}
-        rows = data[_SEAL:]
-        if data[:_SEAL] != _seal(rows) or len(rows) % _ROW:
+        rows = recall_sealed(self._file, _VERSION)
+        if rows is None or len(rows) % _ROW:
             return {}
         return {rows[at : at + _ID]: rows[at + _ID : at + _ROW] for at in range(0, len(rows), _ROW)}
 
@@ -51,8 +45,4 @@ class FolderHashes:
             return
         newest = list(known.items())[-_MOST:]
         rows = b"".join(part for row in newest for part in row)
-        keep(self._file, _seal(rows) + rows)
-
-
-def _seal(rows: bytes) -> bytes:
-    return hashlib.sha256(_VERSION + rows).digest()
+        keep_sealed(self._file, rows, _VERSION)
