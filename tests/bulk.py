@@ -26,6 +26,20 @@ _TABLES = {
 }
 ROLES = {"run": "runDigest", "protocol": "protocolKey", "environment": "environmentKey"}
 
+REPORT = {
+    "rows",
+    "documents",
+    "added",
+    "present",
+    "metadata_updated",
+    "rejected",
+    "rejected_total",
+    "skipped",
+    "commit",
+    "warnings",
+}
+"""The fields of what `kstore import --json` prints."""
+
 
 def digest(document: Any) -> str:
     return str(check(document).digest)

@@ -11,6 +11,7 @@ from kstore.actions.import_ import import_file
 from kstore.errors import UsageError
 from kstore.registry import Registry
 from tests.bulk import (
+    REPORT,
     catalog,
     digest,
     lines,
@@ -40,19 +41,6 @@ from tests.registries import (
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-REPORT = {
-    "rows",
-    "documents",
-    "added",
-    "present",
-    "metadata_updated",
-    "rejected",
-    "rejected_total",
-    "skipped",
-    "commit",
-    "warnings",
-}
 
 
 @pytest.mark.parametrize(("name", "jobs"), [("rows.jsonl", 1), ("rows.jsonl.zst", 2)])

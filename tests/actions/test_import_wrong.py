@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from tests.bulk import (
+    REPORT,
     bundles,
     catalog,
     digest,
@@ -41,19 +42,6 @@ from tests.registries import (
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-REPORT = {
-    "rows",
-    "documents",
-    "added",
-    "present",
-    "metadata_updated",
-    "rejected",
-    "rejected_total",
-    "skipped",
-    "commit",
-    "warnings",
-}
 
 
 def reasons(report: Any) -> dict[int, str]:
