@@ -6,7 +6,7 @@ Pure functions. Paths are relative to the repository's root, with `/`, as git ha
 from __future__ import annotations
 
 import re
-from typing import Annotated, Literal, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
 
 import msgspec
 
@@ -14,6 +14,9 @@ from kstore.canonical import canonical
 from kstore.digest import Digest
 from kstore.errors import KstoreError
 from kstore.schema import REFERENCE_FIELDS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 STORE = "store"
 SETTINGS = "store/kstore.json"
@@ -215,6 +218,12 @@ def signed_place_of(path: str, fanout: int) -> SignedPlace | None:
     return SignedPlace("checkpoints", path, number=int(match[7]))
 
 
+def numbers_in(part: SignedPart, names: Iterable[str]) -> list[int]:
+    """Give the numbers of the policies or checkpoints among the names in their folder, sorted; other names are none."""
+    places = (signed_place_of(f"{SIGNED_FOLDERS[part]}/{name}", 1) for name in names)
+    return sorted(place.number for place in places if place is not None and place.number is not None)
+
+
 def is_signed(path: str) -> bool:
     """Tell whether a path lies in one of the folders of signed files."""
     return path.startswith(tuple(f"{folder}/" for folder in SIGNED_FOLDERS.values()))
@@ -223,3 +232,8 @@ def is_signed(path: str) -> bool:
 def is_signed_folder(path: str, fanout: int) -> bool:
     """Tell whether a folder of this path is one that signed files lie in, or lie below."""
     return _SIGNED_FOLDERS[fanout].fullmatch(path) is not None
+
+
+def is_known_folder(path: str, fanout: int) -> bool:
+    """Tell whether a folder of this path belongs in a registry, be it for records or for signed files."""
+    return is_folder(path, fanout) or is_signed_folder(path, fanout)

@@ -22,6 +22,7 @@ from kstore.layout import (
     is_folder,
     is_signed_folder,
     name_in_place,
+    numbers_in,
     path_of,
     place_of,
     policy_path,
@@ -252,3 +253,9 @@ def test_other_settings_are_refused(change: dict[str, Any], said: str) -> None:
 def test_damaged_settings_are_refused_with_what_to_do(data: bytes) -> None:
     with pytest.raises(KstoreError, match=r"store/kstore\.json: .*restore the file"):
         Settings.from_bytes(data)
+
+
+def test_numbers_are_taken_from_names_that_are_policies_or_checkpoints() -> None:
+    names = ["10.json", "2.json", "02.json", "0000000003.json", "x.json", "1.JSON", "\udcff.json", "2.json/3.json"]
+    assert numbers_in("trust", names) == [2, 10]
+    assert numbers_in("checkpoints", names) == [3]

@@ -17,9 +17,8 @@ from kstore.layout import (
     SETTINGS,
     STORE,
     Place,
-    is_folder,
+    is_known_folder,
     is_signed,
-    is_signed_folder,
     path_of,
     place_of,
     signed_place_of,
@@ -85,7 +84,7 @@ class CommitCheck:
             self._run.additions.append(Addition(self._commit.author, self._commit.date, self._kinds))
 
     def _enters(self, path: str) -> bool:
-        return is_folder(path, self._settings.fanout) or is_signed_folder(path, self._settings.fanout)
+        return is_known_folder(path, self._settings.fanout)
 
     def _report(self, code: str, path: str, digest: Digest | None, message: str) -> None:
         commit = self._commit

@@ -11,7 +11,7 @@ import msgspec
 from kstore.actions.parallel import in_order, usable_processors
 from kstore.digest import Digest
 from kstore.git.files import UnreadableError
-from kstore.layout import is_folder, is_signed_folder, path_of, place_of, signed_place_of
+from kstore.layout import is_known_folder, path_of, place_of, signed_place_of
 from kstore.schema import KINDS
 
 if TYPE_CHECKING:
@@ -124,7 +124,7 @@ def _logged(history: History, commit: Commit, parents: list[Commit], fanout: int
     tally = _Tally(history)
 
     def enters(path: str) -> bool:
-        return is_folder(path, fanout) or is_signed_folder(path, fanout)
+        return is_known_folder(path, fanout)
 
     for difference in history.differences(commit, parents, enters, lambda *_: None):
         place = place_of(difference.path, fanout)

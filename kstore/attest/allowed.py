@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kstore.attest.chain import FOLDER
+from kstore.attest.chain import policy_numbers
 from kstore.attest.instant import now
 from kstore.attest.policy import PolicyError, read_policy
 from kstore.errors import KstoreError, NoTrustError
-from kstore.layout import policy_path, signed_place_of
+from kstore.layout import policy_path
 
 if TYPE_CHECKING:
     from kstore.attest.key import PublicKey
@@ -60,8 +60,7 @@ def allowed(files: Files, key: PublicKey) -> Listed:
 
 
 def _latest(files: Files) -> Policy:
-    places = (signed_place_of(f"{FOLDER}/{name}", 1) for name in files.names(FOLDER))
-    number = max((place.number or 0 for place in places if place is not None), default=0)
+    number = max(policy_numbers(files), default=0)
     data = files.read(policy_path(number)) if number else None
     if data is None:
         raise NoTrustError(

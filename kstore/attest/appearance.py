@@ -15,7 +15,7 @@ import msgspec
 from kstore.attest.appearance_table import Row, Table, file_key, keep, recall
 from kstore.git.files import UnreadableError
 from kstore.git.uncommitted import blob_id
-from kstore.layout import SIGNED_FOLDERS, policy_path, signed_place_of
+from kstore.layout import SIGNED_FOLDERS, numbers_in, policy_path
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -267,8 +267,7 @@ class _Walk:
         folder = self.folders(commit)[_FOLDERS.index(_TRUST)]
         if folder not in self._highest:
             names = self._history.names(commit, _TRUST)
-            places = (signed_place_of(f"{_TRUST}/{name}", 1) for name in names)
-            self._highest[folder] = max((place.number or 0 for place in places if place is not None), default=0)
+            self._highest[folder] = max(numbers_in("trust", names), default=0)
         return self._highest[folder]
 
     def _enter(self, oid: bytes, parents: list[bytes], *, cut: bool) -> None:

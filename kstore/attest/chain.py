@@ -17,9 +17,9 @@ from msgspec import UNSET
 from kstore.attest.instant import now, seconds_of
 from kstore.attest.policy import Policy, PolicyError, read_policy
 from kstore.digest import Digest
-from kstore.git.files import UnreadableError, printable
+from kstore.git.files import UnreadableError
 from kstore.git.uncommitted import blob_id
-from kstore.layout import STORE, policy_path, signed_place_of
+from kstore.layout import STORE, numbers_in, policy_path
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -196,8 +196,7 @@ def policy_numbers(files: Files) -> list[int]:
     Raises:
         UnreadableError: The folder cannot be read.
     """
-    places = (signed_place_of(f"{FOLDER}/{printable(name)}", 1) for name in files.names(FOLDER))
-    return sorted(place.number for place in places if place is not None and place.number is not None)
+    return numbers_in("trust", files.names(FOLDER))
 
 
 def _from_pin(files: Files, numbers: Sequence[int], pin: Digest, times: Mapping[int, int]) -> Trust:

@@ -14,9 +14,9 @@ from kstore.attest.contained import Ancestry, Growth
 from kstore.attest.instant import instant_of, now
 from kstore.attest.root import IncompleteError, Root, RootError
 from kstore.digest import Digest
-from kstore.git.files import UnreadableError, printable
+from kstore.git.files import UnreadableError
 from kstore.git.raw import MissingObjectError
-from kstore.layout import STORE, checkpoint_path, signed_place_of
+from kstore.layout import STORE, checkpoint_path, numbers_in
 
 if TYPE_CHECKING:
     from kstore.attest.appearance import Appearance, Appearances
@@ -90,8 +90,7 @@ def checkpoint_numbers(files: Files) -> list[int]:
     Raises:
         UnreadableError: The folder cannot be read.
     """
-    places = (signed_place_of(f"{FOLDER}/{printable(name)}", 1) for name in files.names(FOLDER))
-    return sorted(place.number for place in places if place is not None and place.number is not None)
+    return numbers_in("checkpoints", files.names(FOLDER))
 
 
 class _Check:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from kstore.git.files import UnreadableError
 from kstore.git.raw import MissingObjectError
-from kstore.layout import STORE, is_folder, is_signed_folder
+from kstore.layout import STORE, is_known_folder
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -46,8 +46,7 @@ class Growth:
 
         def enters(path: str) -> bool:
             return path == STORE or (
-                f"{path}/".startswith(kept)
-                and any(is_signed_folder(path, fanout) or is_folder(path, fanout) for fanout in (1, 2))
+                f"{path}/".startswith(kept) and any(is_known_folder(path, fanout) for fanout in (1, 2))
             )
 
         for difference in history.differences(later, [earlier] if earlier else [], enters, self._trouble):

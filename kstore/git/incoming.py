@@ -18,7 +18,7 @@ from kstore.git.place import Place, place_named
 from kstore.git.program import handed_down, output
 from kstore.git.raw import RawObjects
 from kstore.git.tree import TreeFiles
-from kstore.layout import is_folder, is_signed_folder
+from kstore.layout import is_known_folder
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -119,7 +119,7 @@ class Incoming:
         """
 
         def enters(path: str) -> bool:
-            return is_folder(path, fanout) or is_signed_folder(path, fanout)
+            return is_known_folder(path, fanout)
 
         for path, now, before in self._history.differences(commit, parents, enters, _stop):
             yield Change(path, _named(now), tuple(map(_named, before)))
