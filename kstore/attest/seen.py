@@ -23,23 +23,22 @@ class Seen(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     file: Sha256
 
 
-class SeenCheckpoints:
-    """One small file in the git directory, which no clone takes along.
+class _Newest:
+    """One small file in the git directory, which no clone takes along: what was seen last on each branch.
 
     Attributes:
         path: That file; removing it forgets what was seen.
     """
 
-    def __init__(self, derived: Path) -> None:
-        """Remember in the folder of what kstore derives (`Registry.derived`)."""
-        self.path = derived / "checkpoints"
+    def __init__(self, path: Path) -> None:
+        self.path = path
 
     def recall(self, branch: str) -> Seen | None:
-        """Give the last checkpoint that was seen on a branch, `refs/heads/main`, or None."""
+        """Give what was seen last on a branch, `refs/heads/main`, or None."""
         return self._all().get(branch)
 
     def keep(self, branch: str, number: int, digest: Digest) -> None:
-        """Remember a branch's last checkpoint, by the SHA-256 of its file."""
+        """Remember a branch's last one, by the SHA-256 of its file."""
         seen = Seen(number, Sha256.of(digest))
         known = self._all()
         if known.get(branch) == seen:
@@ -53,9 +52,17 @@ class SeenCheckpoints:
             return {}
 
 
-class SeenPolicies(SeenCheckpoints):
-    """The same for the last policy that was believed."""
+class SeenCheckpoints(_Newest):
+    """The last good checkpoint of each branch."""
 
     def __init__(self, derived: Path) -> None:
         """Remember in the folder of what kstore derives (`Registry.derived`)."""
-        self.path = derived / "policies"
+        super().__init__(derived / "checkpoints")
+
+
+class SeenPolicies(_Newest):
+    """The last policy of each branch that was believed."""
+
+    def __init__(self, derived: Path) -> None:
+        """Remember in the folder of what kstore derives (`Registry.derived`)."""
+        super().__init__(derived / "policies")
