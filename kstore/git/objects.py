@@ -5,13 +5,12 @@ from __future__ import annotations
 import contextlib
 import shutil
 import tempfile
-import zlib
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kstore.git.durable import sync_folder, write_synced
 from kstore.git.pack import PackFile
-from kstore.git.packed import PackedObject, packed_object, unpacked
+from kstore.git.packed import PackedObject, loose, packed_object
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -85,7 +84,7 @@ class Quarantine:
             name = item.oid.hex()
             path = self.folder / name[:2] / name[2:]
             path.parent.mkdir(exist_ok=True)
-            write_synced(path, zlib.compress(unpacked(item)))
+            write_synced(path, loose(item))
 
     def release(self) -> None:
         """Move everything in among the repository's objects, and sync the folders that name it."""

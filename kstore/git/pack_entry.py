@@ -1,6 +1,6 @@
 """Reading the entries of a pack, and what is compressed in them (gitformat-pack(5)).
 
-Damaged bytes come to a ValueError, an IndexError, an EOFError or a zlib.error.
+Damaged bytes come to a ValueError, an IndexError, an EOFError or a DeflateError.
 """
 
 from __future__ import annotations
@@ -8,8 +8,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    import zlib
     from collections.abc import Iterator
+
+    from isal.isal_zlib import Decompress
 
 LONGEST_NUMBER = 9
 """The most bytes that a number takes whose size is not fixed."""
@@ -77,15 +78,16 @@ def result_size(delta: bytes) -> int:
     return size
 
 
-def inflate(unpacker: zlib._Decompress, head: bytes, size: int, blocks: Iterator[bytes]) -> bytes:
+def inflate(unpacker: Decompress, head: bytes, size: int, blocks: Iterator[bytes]) -> bytes:
     """Go on decompressing until there is exactly as much as there should be."""
     parts, length = [head], len(head)
     waiting = unpacker.unconsumed_tail
     while not unpacker.eof and length <= size:
         waiting = waiting or next(blocks, b"")
-        if not waiting:
-            raise EOFError("its compressed bytes end too early")
         part = unpacker.decompress(waiting, size + 1 - length)
+        # With no more bytes there may still be some that it took in and did not give out.
+        if not waiting and not part:
+            raise EOFError("its compressed bytes end too early")
         waiting = unpacker.unconsumed_tail
         parts.append(part)
         length += len(part)

@@ -1,0 +1,19 @@
+"""The compressed format of git's objects (RFC 1950), by the fastest library that there is for this machine.
+
+ISA-L's compresses in an eighth of the time of the standard library's, to the same size, and decompresses in half of it:
+compressing was a third of an import, and decompressing folders of thousands of names most of looking a record up.
+"""
+
+from __future__ import annotations
+
+try:
+    from isal import isal_zlib as _library
+except ImportError:  # pragma: no cover  (machines that ISA-L is not built for)
+    import zlib as _library  # type: ignore[no-redef]
+
+DeflateError: type[Exception] = _library.error  # type: ignore[assignment]  # isal types it as an instance
+"""What damaged bytes raise."""
+
+compress = _library.compress
+crc32 = _library.crc32
+decompressobj = _library.decompressobj
