@@ -53,6 +53,9 @@ class Listing:
         if like is not None and like.data:
             self._split_like(like)
             return
+        self.width = _width(data)
+        if self.width:
+            return
         entries = _ENTRY.findall(data)
         widths = list(map(len, entries))
         if sum(widths) != len(data):
@@ -109,16 +112,24 @@ class Listing:
             if self._names is None:
                 self._names = {name_in(entry): entry for entry in self.entries}
             return self._names.get(name)
+        # Git sorts entries by their names, and folders and files of names of one length by nothing else; a tree that is
+        # not sorted is searched from its beginning.
+        count = len(self.data) // self.width
+        near = bisect_left(range(count), name, key=lambda number: name_in(self._entry(number * self.width)))
+        if near < count and name_in(entry := self._entry(near * self.width)) == name:
+            return entry
         sought = b" " + name + b"\0"
         at = self.data.find(sought)
         while at >= 0:
             # An id, or another name's end, may be the same bytes.
-            start = at - at % self.width
-            entry = self.data[start : start + self.width]
+            entry = self._entry(at - at % self.width)
             if name_in(entry) == name:
                 return entry
             at = self.data.find(sought, at + 1)
         return None
+
+    def _entry(self, start: int) -> bytes:
+        return self.data[start : start + self.width]
 
     def against(self, old: Listing) -> tuple[list[bytes], list[bytes]]:
         """Give the entries that the other one has not, and the other's that this one has not.
@@ -147,10 +158,6 @@ class Listing:
         return {name for name in names if counted[name] > 1}
 
 
-NOTHING = Listing(b"", b"")
-"""A folder that is not there."""
-
-
 def name_in(entry: bytes) -> bytes:
     """Give the name in an entry."""
     return entry[entry.index(b" ") + 1 : -_OID - 1]
@@ -159,6 +166,24 @@ def name_in(entry: bytes) -> bytes:
 def mode_in(entry: bytes) -> int:
     """Give the mode in an entry."""
     return int(entry[: entry.index(b" ")], 8)
+
+
+def _width(data: bytes) -> int:
+    """Say how long each entry is, where all have one mode and names of one length; 0 where they must be split to see.
+
+    Looking at columns, one octet of every entry at a time, takes a third of the time of splitting.
+    """
+    first = _ENTRY.match(data)
+    if first is None:
+        return 0
+    width, count = len(first[0]), len(data) // len(first[0])
+    name, end = data.index(b" ") + 1, width - _OID - 1
+    same = (
+        count * width == len(data)
+        and all(data[at::width] == data[at : at + 1] * count for at in (*range(name), end))
+        and not any(b"\0" in data[at::width] for at in range(name, end))
+    )
+    return width if same else 0
 
 
 def _common_start(one: bytes, other: bytes) -> int:
@@ -183,3 +208,7 @@ def _common_end(one: bytes, other: bytes) -> int:
         else:
             high = middle
     return low
+
+
+NOTHING = Listing(b"", b"")
+"""A folder that is not there."""

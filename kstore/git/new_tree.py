@@ -7,6 +7,7 @@ from collections.abc import ItemsView, Iterator, Mapping
 from itertools import groupby
 from typing import TYPE_CHECKING
 
+from kstore.git.listing import name_in
 from kstore.git.packed import TREE, PackedObject, packed_object
 
 if TYPE_CHECKING:
@@ -91,11 +92,7 @@ class _Folder:
     def __init__(self, files: TreeFiles, path: str) -> None:
         self.path = path
         self.inside = f"{path}/" if path else ""
-        self._entries: dict[bytes, bytes] = {}
-        for name, (mode, oid) in files.folder(path).items():
-            encoded = name.encode("utf-8", "surrogateescape")
-            key = encoded + b"/" if mode & 0o170000 == 0o040000 else encoded
-            self._entries[key] = b"%o %b\0%b" % (mode, encoded, bytes.fromhex(oid.decode()))
+        self._entries = {_key(entry): entry for entry in files.entries(path)}
 
     def next_towards(self, path: str) -> str:
         """Give the path of the folder in this one that leads to a deeper folder."""
@@ -119,3 +116,9 @@ class _Folder:
         """Give the tree."""
         entries = self._entries
         return packed_object(TREE, b"".join([entries[key] for key in sorted(entries)]))
+
+
+def _key(entry: bytes) -> bytes:
+    """Give the name that git sorts an entry by."""
+    name = name_in(entry)
+    return name + b"/" if entry.startswith(_FOLDER) else name

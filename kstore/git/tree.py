@@ -85,6 +85,10 @@ class TreeFiles:
             self._listings.pop(path, None)
         return known
 
+    def entries(self, folder: str) -> list[bytes]:
+        """Give the entries of a folder as a tree has them, mode and name and id, in its order."""
+        return self._listing(folder).entries
+
     def scan(self, folder: str) -> Iterator[Entry]:
         """Give everything in one folder; see `Files.scan`."""
         try:

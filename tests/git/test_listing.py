@@ -71,6 +71,40 @@ def test_entries_are_found_by_their_names(entries: list[bytes]) -> None:
     assert tree.repeated(names * 20) == tree.repeated(names)
 
 
+@given(st.lists(st.integers(0, 999), max_size=60), st.booleans(), st.sampled_from([b"100644", b"40000"]), st.data())
+def test_entries_of_one_length_are_found_sorted_or_not(
+    numbers: list[int], ordered: bool, mode: bytes, draw: st.DataObject
+) -> None:
+    names = [b"%03d.json" % number for number in (sorted(numbers) if ordered else numbers)]
+    entries = [mode + b" " + name + b"\0" + draw.draw(OIDS) for name in names]
+    tree = listing(entries, 1)
+    assert tree.width == (len(entries[0]) if entries else 0)
+    assert tree.entries == entries
+    for name in {*names, b"000.json", b"500.json", b"999.json"}:
+        found = tree.named(name)
+        assert (found is None) == (name not in names)
+        assert found is None or (found in entries and name_in(found) == name)
+
+
+def test_entries_of_one_length_with_names_of_several_are_split() -> None:
+    entries = [b"100644 b\0" + b"1" * 20, b"40000 ab\0" + b"2" * 20, b"100644 c\0" + b" b\0" + b"3" * 17]
+    tree = listing(entries, 1)
+    assert tree.entries == entries
+    assert [tree.named(name) for name in (b"b", b"ab", b"c")] == entries
+
+
+def test_entries_that_only_look_as_if_they_were_equally_long_are_split() -> None:
+    """Every 30 bytes begin like an entry, and 9 bytes on there is the NUL after a name; one name ends before it."""
+    entries = [
+        b"100644 xy\0" + b"1" * 20,
+        b"100644 a\0" + b"\0" + b"2" * 19,
+        b"0100644 ab\0" + b"3" * 20,
+    ]
+    tree = listing(entries, 1)
+    assert tree.width == 0
+    assert tree.entries == entries
+
+
 @given(TREES, st.binary(max_size=40), TREES)
 def test_what_is_no_tree_is_refused_either_way(start: list[bytes], middle: bytes, end: list[bytes]) -> None:
     data = b"".join([*start, middle, *end])
