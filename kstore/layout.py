@@ -6,6 +6,7 @@ Pure functions. Paths are relative to the repository's root, with `/`, as git ha
 from __future__ import annotations
 
 import re
+from functools import cache
 from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
 
 import msgspec
@@ -16,7 +17,9 @@ from kstore.errors import KstoreError
 from kstore.schema import REFERENCE_FIELDS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
+
+    _Match: TypeAlias = Callable[[str], re.Match[str] | None]
 
 STORE = "store"
 SETTINGS = "store/kstore.json"
@@ -82,32 +85,54 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 DEFAULT_REQUIRES = ("environmentDigest", "protocolDigest")
-_RECORD_FILE = re.compile(r"store/(objects|metadata)/(?:.*/)?([0-9a-f]{64})\.json", re.DOTALL)
-_IN_PLACE = {
-    1: re.compile(r"store/(objects|metadata)/([0-9a-f]{2})/((?=\2)[0-9a-f]{64})\.json").fullmatch,
-    2: re.compile(r"store/(objects|metadata)/([0-9a-f]{2})/([0-9a-f]{2})/((?=\2\3)[0-9a-f]{64})\.json").fullmatch,
-}
-_FOLDERS = {
-    fanout: re.compile(rf"store|store/(?:objects|metadata)(?:/[0-9a-f]{{2}}){{0,{fanout}}}") for fanout in (1, 2)
-}
-_SIGNED_FILE = re.compile(
-    r"store/(?:(attestations)/(?:.*/)?([0-9a-f]{64})/([0-9a-f]{64})\.json"
-    r"|(trust)/([1-9][0-9]{0,4})\.json|(checkpoints)/(?!0{10})([0-9]{10})\.json)",
-    re.DOTALL,
-)
-_STATEMENT_IN_PLACE = {
-    1: re.compile(r"store/attestations/([0-9a-f]{2})/((?=\1)[0-9a-f]{64})/([0-9a-f]{64})\.json").fullmatch,
-    2: re.compile(
-        r"store/attestations/([0-9a-f]{2})/([0-9a-f]{2})/((?=\1\2)[0-9a-f]{64})/([0-9a-f]{64})\.json"
-    ).fullmatch,
-}
-_SIGNED_FOLDERS = {
-    fanout: re.compile(
+
+
+@cache
+def _in_place(fanout: int) -> _Match:
+    """Match the path of a record's file that lies where it belongs.
+
+    Patterns are made when the first path is asked about, since making all of them takes as long as reading a record.
+    """
+    return re.compile(rf"store/(objects|metadata)/{_named_after_folders(fanout, 2)}\.json").fullmatch
+
+
+@cache
+def _statement_in_place(fanout: int) -> _Match:
+    """Match the path of a statement that lies where it belongs."""
+    return re.compile(rf"store/attestations/{_named_after_folders(fanout, 1)}/([0-9a-f]{{64}})\.json").fullmatch
+
+
+def _named_after_folders(fanout: int, group: int) -> str:
+    """Spell 64 digits below the folders that their first ones name; these folders are groups of that number and on."""
+    above = "".join(rf"\{group + folder}" for folder in range(fanout))
+    return "([0-9a-f]{2})/" * fanout + f"((?={above})[0-9a-f]{{64}})"
+
+
+@cache
+def _record_file() -> _Match:
+    return re.compile(r"store/(objects|metadata)/(?:.*/)?([0-9a-f]{64})\.json", re.DOTALL).fullmatch
+
+
+@cache
+def _signed_file() -> _Match:
+    return re.compile(
+        r"store/(?:(attestations)/(?:.*/)?([0-9a-f]{64})/([0-9a-f]{64})\.json"
+        r"|(trust)/([1-9][0-9]{0,4})\.json|(checkpoints)/(?!0{10})([0-9]{10})\.json)",
+        re.DOTALL,
+    ).fullmatch
+
+
+@cache
+def _folder(fanout: int) -> _Match:
+    return re.compile(rf"store|store/(?:objects|metadata)(?:/[0-9a-f]{{2}}){{0,{fanout}}}").fullmatch
+
+
+@cache
+def _signed_folder(fanout: int) -> _Match:
+    return re.compile(
         rf"store/(?:trust|checkpoints|attestations(?:/[0-9a-f]{{2}}){{0,{fanout}}}"
         rf"|attestations(?:/[0-9a-f]{{2}}){{{fanout}}}/[0-9a-f]{{64}})"
-    )
-    for fanout in (1, 2)
-}
+    ).fullmatch
 
 
 class Place(msgspec.Struct, frozen=True, gc=False):
@@ -136,10 +161,10 @@ def place_of(path: str, fanout: int) -> Place | None:
 
     The file may lie in a wrong folder: then `right` differs from the path.
     """
-    match = _IN_PLACE[fanout](path)
+    match = _in_place(fanout)(path)
     if match is not None:
         return Place("objects" if match[1] == "objects" else "metadata", Digest("sha256:" + path[-69:-5]), path)
-    match = _RECORD_FILE.fullmatch(path)
+    match = _record_file()(path)
     if match is None:
         return None
     part: Part = "objects" if match[1] == "objects" else "metadata"
@@ -149,12 +174,12 @@ def place_of(path: str, fanout: int) -> Place | None:
 
 def name_in_place(path: str, fanout: int) -> str | None:
     """Give the 64 hexadecimal digits of a record's name, where a path is where one of its files belongs; else None."""
-    return None if _IN_PLACE[fanout](path) is None else path[-69:-5]
+    return None if _in_place(fanout)(path) is None else path[-69:-5]
 
 
 def is_folder(path: str, fanout: int) -> bool:
     """Tell whether a folder of this path belongs in a registry; what lies below one that does not is not looked at."""
-    return _FOLDERS[fanout].fullmatch(path) is not None
+    return _folder(fanout)(path) is not None
 
 
 def holds_records(path: str, fanout: int) -> bool:
@@ -205,9 +230,9 @@ def signed_place_of(path: str, fanout: int) -> SignedPlace | None:
 
     An attestation may lie in a wrong folder: then `right` differs from the path.
     """
-    if _STATEMENT_IN_PLACE[fanout](path):
+    if _statement_in_place(fanout)(path):
         return SignedPlace("attestations", path, Digest("sha256:" + path[-134:-70]), Digest("sha256:" + path[-69:-5]))
-    match = _SIGNED_FILE.fullmatch(path)
+    match = _signed_file()(path)
     if match is None:
         return None
     if match[1]:
@@ -231,7 +256,7 @@ def is_signed(path: str) -> bool:
 
 def is_signed_folder(path: str, fanout: int) -> bool:
     """Tell whether a folder of this path is one that signed files lie in, or lie below."""
-    return _SIGNED_FOLDERS[fanout].fullmatch(path) is not None
+    return _signed_folder(fanout)(path) is not None
 
 
 def is_known_folder(path: str, fanout: int) -> bool:
