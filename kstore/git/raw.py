@@ -36,8 +36,9 @@ _LARGE = 4 * _FIRST
 _LONGEST_BLOCK = 2**20
 _LONGEST_CHAIN = 4096
 _DEEPEST_ALTERNATE = 5
-_CACHED_BYTES = 96 * 2**20
-"""As many as git keeps by default (core.deltaBaseCacheLimit in git-config(1))."""
+_CACHED_BYTES = 32 * 2**20
+"""A third of what git keeps (core.deltaBaseCacheLimit in git-config(1)): every process that helps to verify has as many,
+and an audit takes a twelfth longer than with all."""
 _DAMAGE = (
     AssertionError,
     EOFError,
