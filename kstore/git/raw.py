@@ -37,8 +37,8 @@ _LONGEST_BLOCK = 2**20
 _LONGEST_CHAIN = 4096
 _DEEPEST_ALTERNATE = 5
 _CACHED_BYTES = 32 * 2**20
-"""A third of what git keeps (core.deltaBaseCacheLimit in git-config(1)): every process that helps to verify has as many,
-and an audit takes a twelfth longer than with all."""
+"""A third of what git keeps (core.deltaBaseCacheLimit in git-config(1)): each process that verifies keeps as much, and
+an audit takes a twelfth longer than with all."""
 _DAMAGE = (
     AssertionError,
     EOFError,
