@@ -34,17 +34,17 @@ class Roots:
             cache: Whether folders that were hashed by an earlier call of kstore need not be read; see `FolderHashes`.
             progress: Told of every folder.
         """
-        self._objects = registry.git_objects
         self._memory = FolderHashes(registry.derived if cache else None)
-        self._known = self._memory.recall()
+        self._hasher = Hasher(registry.git_objects, self._memory)
+        self._hasher.known = self._memory.recall()
         self._spread = partial(_spread, jobs, progress)
 
     def __call__(self, trees: Iterable[bytes]) -> dict[bytes, Root | RootError]:
         """Give the roots of commits, by the ids of their trees, 20 bytes each; see `kstore.attest.root.roots`."""
-        remembered = len(self._known)
-        found = roots(Hasher(self._objects, self._known), trees, self._spread)
-        if len(self._known) > remembered:
-            self._memory.keep(self._known)
+        remembered = len(self._hasher.known)
+        found = roots(self._hasher, trees, self._spread)
+        if len(self._hasher.known) > remembered:
+            self._memory.keep(self._hasher.known)
         return found
 
     def of(self, tree: bytes) -> Root:

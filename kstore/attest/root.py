@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 import msgspec
 
 from kstore.attest.folder_entries import Entry, split, uniform
+from kstore.attest.folder_hashes import FolderHashes
 from kstore.attest.merkle import FILE, FOLDER, LENGTH, file_hash, folder_hash
 from kstore.errors import KstoreError
 from kstore.git.files import REGULAR, UnreadableError, printable, too_large
@@ -82,14 +83,20 @@ class Hasher:
             the number of files that lie in the folder, 8 bytes.
     """
 
-    def __init__(self, objects: RawObjects, known: dict[bytes, bytes] | None = None) -> None:
-        """Read some objects, which whoever has opened them closes."""
-        self.known = {} if known is None else known
-        self._objects = objects
+    def __init__(self, objects: RawObjects, memory: FolderHashes | None = None) -> None:
+        """Read some objects, which whoever has opened them closes.
 
-    def __reduce__(self) -> tuple[Callable[[Path, dict[bytes, bytes]], Hasher], tuple[Path, dict[bytes, bytes]]]:
+        Args:
+            objects: Them.
+            memory: Remembers the hashes of files; None remembers nothing.
+        """
+        self._objects = objects
+        self._memory = memory or FolderHashes(None)
+        self.known: dict[bytes, bytes] = {}
+
+    def __reduce__(self) -> tuple[Callable[..., Hasher], tuple[Path, FolderHashes, dict[bytes, bytes]]]:
         """Travel to another process as the place of the objects: open packs cannot be shared."""
-        return _opened, (self._objects.folder, self.known)
+        return _opened, (self._objects.folder, self._memory, self.known)
 
     def store(self, tree: bytes) -> list[Entry] | _Failed:
         """List what the root of a commit covers, given the commit's tree."""
@@ -112,7 +119,8 @@ class Hasher:
         A file that several versions have is read once, and no more than one version is in memory.
         """
         listed: _Listed = {}
-        files: dict[bytes, bytes] = {}
+        files: dict[bytes, bytes] | None = None
+        last: Sequence[Entry] = ()
         for tree in trees:
             if tree in hashes:
                 continue
@@ -123,10 +131,15 @@ class Hasher:
                 entries = self._entries(path, tree)
                 if any(entry.type == FOLDER for entry in entries):
                     listed[tree] = entries
-                else:
-                    hashes[tree] = self._hash(path, entries, {}, files)
+                    continue
+                if files is None:
+                    files = self._memory.recall_files(path)
+                hashes[tree] = self._hash(path, entries, {}, files)
+                last = entries
             except (RootError, UnreadableError) as error:
                 hashes[tree] = _failed(error)
+        if files is not None:
+            self._memory.keep_files(path, {entry.oid: files[entry.oid] for entry in last})
         return listed
 
     def finish(self, path: str, listed: _Listed, hashes: _Hashes) -> _Hashes:
@@ -280,8 +293,10 @@ def root(hasher: Hasher, tree: bytes, spread: Spread = alone) -> Root:
     return found
 
 
-def _opened(objects: Path, known: dict[bytes, bytes]) -> Hasher:
-    return Hasher(RawObjects(objects), known)
+def _opened(objects: Path, memory: FolderHashes, known: dict[bytes, bytes]) -> Hasher:
+    hasher = Hasher(RawObjects(objects), memory)
+    hasher.known = known
+    return hasher
 
 
 def _root(entries: list[Entry] | _Failed, hashed: bytes | _Failed, hashes: _Hashes) -> Root | RootError:

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kstore.attest.folder_hashes import FolderHashes
 from kstore.attest.merkle import FILE, FOLDER, file_hash, folder_hash
 from kstore.attest.root import MAX_DEPTH, Hasher, IncompleteError, Root, RootError, alone, root, roots
 from kstore.git.raw import RawObjects
@@ -150,6 +151,26 @@ def test_what_is_known_is_not_read(tmp_path: Path) -> None:
     assert root(hasher, tree) == Root(expected_root(after), 2)
     with pytest.raises(IncompleteError, match="store/objects/ab/1"):
         root(Hasher(RawObjects(tmp_path)), tree)
+
+
+def test_files_of_a_large_folder_that_were_hashed_are_not_read_again(tmp_path: Path) -> None:
+    many: dict[bytes, Tree | bytes] = {b"%064x.json" % number: b"%d" % number for number in range(300)}
+    before: Tree = {b"store": {b"objects": {b"ab": many}}}
+    after: Tree = {b"store": {b"objects": {b"ab": {**many, b"f" * 64 + b".json": b"new"}}}}
+    objects, memory = tmp_path / "objects", FolderHashes(tmp_path / "derived")
+    first, second = put_tree(objects, before), put_tree(objects, after)
+    assert root(Hasher(RawObjects(objects), memory), first) == Root(expected_root(before), 300)
+    gone = put(tmp_path / "elsewhere", "blob", b"7").hex()
+    (objects / gone[:2] / gone[2:]).unlink()
+    hasher = pickle.loads(pickle.dumps(Hasher(RawObjects(objects), memory)))  # noqa: S301  (made one line above)
+    assert root(hasher, second) == Root(expected_root(after), 301)
+    with pytest.raises(IncompleteError, match=f"store/objects/ab/{7:064x}.json"):
+        root(Hasher(RawObjects(objects)), second)
+    for remembered in (tmp_path / "derived").rglob("*"):
+        if remembered.is_file():
+            remembered.write_bytes(remembered.read_bytes()[:-1] + b"x")
+    with pytest.raises(IncompleteError, match="store/objects/ab/"):
+        root(Hasher(RawObjects(objects), memory), second)
 
 
 def test_a_hasher_travels_to_another_process_with_what_it_knows(tmp_path: Path) -> None:
