@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
 from typing import TYPE_CHECKING, Annotated
 
 import msgspec
 from msgspec import Meta
 
 from kstore.attest.statement import Sha256
-from kstore.git.derived import keep
+from kstore.errors import KstoreError
+from kstore.git.durable import write_synced
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -34,22 +37,46 @@ class _Newest:
         self.path = path
 
     def recall(self, branch: str) -> Seen | None:
-        """Give what was seen last on a branch, `refs/heads/main`, or None."""
+        """Give what was seen last on a branch, `refs/heads/main`, or None.
+
+        Raises:
+            KstoreError: What was seen cannot be read, so that nobody could tell a rollback.
+        """
         return self._all().get(branch)
 
     def keep(self, branch: str, number: int, digest: Digest) -> None:
-        """Remember a branch's last one, by the SHA-256 of its file."""
+        """Remember a branch's last one, by the SHA-256 of its file; where nothing can be written, nothing is.
+
+        Raises:
+            KstoreError: What was seen before cannot be read.
+        """
         seen = Seen(number, Sha256.of(digest))
         known = self._all()
         if known.get(branch) == seen:
             return
-        keep(self.path, msgspec.json.encode({**known, branch: seen}, order="sorted"))
+        # Synced, unlike what can be made again: half a file after a crash would be an error from then on.
+        temporary = self.path.with_name(f"{self.path.name}.{os.getpid()}")
+        with contextlib.suppress(OSError):
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            temporary.unlink(missing_ok=True)
+            write_synced(temporary, msgspec.json.encode({**known, branch: seen}, order="sorted"))
+            temporary.replace(self.path)
 
     def _all(self) -> dict[str, Seen]:
         try:
-            return msgspec.json.decode(self.path.read_bytes(), type=dict[str, Seen])
-        except (OSError, msgspec.DecodeError, UnicodeDecodeError):
+            data = self.path.read_bytes()
+        except (FileNotFoundError, NotADirectoryError):
             return {}
+        except OSError as error:
+            raise KstoreError(f"{self.path}: what this clone has seen cannot be read: {error.strerror}") from error
+        try:
+            return msgspec.json.decode(data, type=dict[str, Seen])
+        except (msgspec.DecodeError, UnicodeDecodeError):
+            raise KstoreError(
+                f"{self.path}: expected what this clone has seen last on each branch, found something else, so that a "
+                "rollback would not show; compare `kstore checkpoint show` and `kstore trust list` with another clone, "
+                "then remove the file"
+            ) from None
 
 
 class SeenCheckpoints(_Newest):

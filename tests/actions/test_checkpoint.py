@@ -152,6 +152,13 @@ def test_after_a_rollback_no_checkpoint_is_made(begun: Path, alice: Signer) -> N
     refused(begun, "rollback: this clone has seen checkpoint 1", alice)
 
 
+def test_after_what_was_seen_is_damaged_no_checkpoint_is_made(begun: Path, alice: Signer) -> None:
+    create(begun, alice)
+    (begun / ".git" / "kstore" / "checkpoints").chmod(0o644)
+    (begun / ".git" / "kstore" / "checkpoints").write_bytes(b"")
+    refused(begun, "so that a rollback would not show", alice)
+
+
 def test_after_a_bad_checkpoint_none_follows(begun: Path, alice: Signer) -> None:
     create(begun, alice)
     shutil.copy(begun / checkpoint_path(1), begun / checkpoint_path(2))

@@ -6,6 +6,7 @@ import pytest
 
 from kstore.attest.seen import SeenCheckpoints
 from kstore.digest import Digest
+from kstore.errors import KstoreError
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -26,14 +27,26 @@ def test_each_branch_has_its_own_last_checkpoint(tmp_path: Path) -> None:
         assert (found.number, found.file.digest) == (number, digest)
 
 
-@pytest.mark.parametrize("data", [b"", b"{}", b"[1]", b'{"refs/heads/main":{"number":0}}', b"\xff"])
-def test_what_is_damaged_is_as_if_nothing_was_seen(data: bytes, tmp_path: Path) -> None:
+@pytest.mark.parametrize("data", [b"", b"[1]", b'{"refs/heads/main":{"number":0}}', b"\xff"])
+def test_what_is_damaged_is_said_and_stays(data: bytes, tmp_path: Path) -> None:
     seen = SeenCheckpoints(tmp_path)
     seen.path.write_bytes(data)
-    assert seen.recall("refs/heads/main") is None
+    with pytest.raises(KstoreError, match=r"a rollback would not show.* remove the file"):
+        seen.recall("refs/heads/main")
+    with pytest.raises(KstoreError, match="a rollback would not show"):
+        seen.keep("refs/heads/main", 1, ONE)
+    assert seen.path.read_bytes() == data
+    seen.path.unlink()
     seen.keep("refs/heads/main", 1, ONE)
     assert seen.recall("refs/heads/main") is not None
     assert [path.name for path in tmp_path.iterdir()] == [seen.path.name]
+
+
+def test_what_cannot_be_read_is_said(tmp_path: Path) -> None:
+    seen = SeenCheckpoints(tmp_path)
+    seen.path.mkdir()
+    with pytest.raises(KstoreError, match="what this clone has seen cannot be read"):
+        seen.recall("refs/heads/main")
 
 
 def test_where_nothing_can_be_written_nothing_is_remembered(tmp_path: Path) -> None:
