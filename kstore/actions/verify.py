@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
 from kstore.actions.checkout import DOUBTFUL, checkout_findings, committed_files, signed_differing
-from kstore.actions.inspect import Finding, Inspected, Severity, inspect
+from kstore.actions.inspect import Finding, Inspected, Severity, inspect, inspect_bytes
 from kstore.actions.ledger import Ledger
 from kstore.actions.memory import Memory
 from kstore.actions.parallel import in_order, usable_processors
@@ -19,7 +19,7 @@ from kstore.actions.report import Report
 from kstore.actions.statements import check_signed, missing_signatures, require_pin
 from kstore.digest import Digest
 from kstore.git.files import REGULAR, UnreadableError
-from kstore.git.uncommitted import Differing, differing
+from kstore.git.uncommitted import Differing, blob_id, differing
 from kstore.layout import SIGNED_FOLDERS, STORE, holds_records, is_folder, name_in_place, path_of
 
 if TYPE_CHECKING:
@@ -130,7 +130,7 @@ def _inspections(
     if committed is not None:
         gone = set(_record_folders(committed, STORE, fanout, _Inspection([], [], [], []))).difference(folders)
         for folder in sorted(gone):
-            _compare(committed, registry.files, folder, top)
+            _compare(committed, registry.files, folder, (), {}, top)
     yield top
     batch = _FOLDERS_A_BATCH[fanout]
     batches = (_encode(folders[start : start + batch]) for start in range(0, len(folders), batch))
@@ -169,12 +169,20 @@ def _inspect_folders(tools: tuple[Files, int, Memory, TreeFiles | None], batch: 
         known, mark = memory.recall(folder)
         sound = {}
         state = []
-        for entry in files.scan(folder):
-            hashed = _recognize(files, entry, fanout, known, inspection)
+        blobs: dict[str, bytes] = {}
+        entries = list(files.scan(folder))
+        for entry in entries:
+            file = _read_in_place(files, entry, fanout)
+            hashed = None if file is None else _recognize(entry.path, file, known, inspection)
             if hashed is not None:
                 sound[hashed] = known[hashed]
             else:
-                inspected = inspect(files, entry, fanout, known)
+                if file is None:
+                    inspected = inspect(files, entry, fanout, known)
+                else:
+                    inspected = inspect_bytes(entry.path, file.mode, file.data, fanout, known)
+                    if committed is not None:
+                        blobs[entry.path] = blob_id(file.data)
                 hashed = inspected.hash
                 _enter(inspected, inspection)
                 if not inspected.findings:
@@ -185,32 +193,44 @@ def _inspect_folders(tools: tuple[Files, int, Memory, TreeFiles | None], batch: 
             found = committed.find(folder)
             now = hashlib.sha256(_encode((state, found and found[1]))).digest()
             if now != mark:
-                committed_so = now if _compare(committed, files, folder, inspection) else b""
+                committed_so = now if _compare(committed, files, folder, entries, blobs, inspection) else b""
         if sound != known or committed_so != mark:
             memory.keep(folder, sound, committed_so)
     return _encode(inspection)
 
 
-def _recognize(
-    files: Files, entry: Entry, fanout: int, known: Mapping[bytes, Said], inspection: _Inspection
-) -> bytes | None:
-    """Enter a file that lies in its place with bytes that were sound before; None leaves it to `inspect`.
+class _FileInPlace(NamedTuple):
+    """A file that lies where a record's belongs: the record's digest, 32 bytes, and the file's mode and bytes."""
+
+    digest: bytes
+    mode: int
+    data: bytes
+
+
+def _read_in_place(files: Files, entry: Entry, fanout: int) -> _FileInPlace | None:
+    """Read a file that lies where a record's belongs; None leaves everything else, and why, to `inspect`."""
+    name = name_in_place(entry.path, fanout) if entry.type == "file" else None
+    if name is None:
+        return None
+    try:
+        return _FileInPlace(bytes.fromhex(name), *files.load(entry))
+    except UnreadableError:
+        return None
+
+
+def _recognize(path: str, file: _FileInPlace, known: Mapping[bytes, Said], inspection: _Inspection) -> bytes | None:
+    """Enter a file with bytes that were sound before; None leaves it to be inspected.
 
     Returns:
         The SHA-256 of its bytes.
     """
-    name = name_in_place(entry.path, fanout) if known and entry.type == "file" else None
-    if name is None:
+    if file.mode != REGULAR or not known:
         return None
-    try:
-        mode, data = files.load(entry)
-    except UnreadableError:
-        return None
-    digest, hashed = bytes.fromhex(name), hashlib.sha256(data).digest()
+    digest, hashed = file.digest, hashlib.sha256(file.data).digest()
     said = known.get(hashed)
-    if mode != REGULAR or said is None:
+    if said is None:
         return None
-    if entry.path.startswith(_METADATA):
+    if path.startswith(_METADATA):
         inspection.metadata.append(digest)
     elif digest == hashed:
         inspection.objects.append((digest, said))
@@ -219,10 +239,17 @@ def _recognize(
     return hashed
 
 
-def _compare(committed: TreeFiles, files: Files, folder: str, inspection: _Inspection) -> bool:
-    """Compare a folder with HEAD's, and tell whether all is as it is there."""
+def _compare(
+    committed: TreeFiles,
+    files: Files,
+    folder: str,
+    entries: Iterable[Entry],
+    blobs: Mapping[str, bytes],
+    inspection: _Inspection,
+) -> bool:
+    """Compare a folder with HEAD's, and tell whether all is as it is there; see `differing`."""
     try:
-        found = list(differing(committed, files, folder))
+        found = list(differing(committed, files, folder, entries, blobs))
     except UnreadableError as error:
         inspection.findings.append(Finding("error", "unreadable", folder, None, f"as HEAD has it: {error}"))
         return False

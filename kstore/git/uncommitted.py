@@ -11,9 +11,9 @@ import msgspec
 from kstore.git.files import UnreadableError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator, Mapping
 
-    from kstore.git.files import Files
+    from kstore.git.files import Entry, Files
     from kstore.git.tree import TreeFiles
 
 
@@ -31,13 +31,17 @@ class Differing(msgspec.Struct, frozen=True, array_like=True):
     committed: bytes | None
 
 
-def differing(committed: TreeFiles, files: Files, folder: str) -> Iterator[Differing]:
+def differing(
+    committed: TreeFiles, files: Files, folder: str, entries: Iterable[Entry], blobs: Mapping[str, bytes]
+) -> Iterator[Differing]:
     """Give the files that lie in one folder and are not as HEAD has them; what cannot be read is not among them.
 
     Args:
         committed: HEAD's files.
         files: Those of the working tree.
         folder: The folder.
+        entries: What a scan of it met.
+        blobs: The ids, 20 bytes, of the blobs of those files that were read already, by their paths.
 
     Raises:
         UnreadableError: HEAD's folder cannot be read.
@@ -48,11 +52,11 @@ def differing(committed: TreeFiles, files: Files, folder: str) -> Iterator[Diffe
             raise UnreadableError(entry.reason)
         if entry.type == "file":
             known[entry.path] = bytes.fromhex(entry.oid.decode())
-    for entry in files.scan(folder):
+    for entry in entries:
         there = known.pop(entry.path, None)
         if entry.type == "file":
             with contextlib.suppress(UnreadableError):
-                here = blob_id(files.load(entry)[1])
+                here = blobs.get(entry.path) or blob_id(files.load(entry)[1])
                 if here != there:
                     yield Differing(entry.path, here, there)
     for path, there in known.items():

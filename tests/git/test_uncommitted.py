@@ -38,7 +38,8 @@ def committed(folder: Path) -> TreeFiles:
 
 
 def found(folder: Path) -> list[Differing]:
-    return list(differing(committed(folder), FolderFiles(folder.parents[1]), "a/b"))
+    files = FolderFiles(folder.parents[1])
+    return list(differing(committed(folder), files, "a/b", files.scan("a/b"), {}))
 
 
 def test_a_blob_has_the_id_that_git_gives_it(folder: Path) -> None:
@@ -68,6 +69,16 @@ def test_what_is_no_file_is_not_read(folder: Path) -> None:
     (folder / "one").unlink()
     (folder / "one").symlink_to("two")
     assert found(folder) == []
+
+
+def test_a_file_whose_blob_is_known_is_not_read_again(folder: Path) -> None:
+    files = FolderFiles(folder.parents[1])
+    entries = list(files.scan("a/b"))
+    (folder / "one").unlink()
+    blobs = {"a/b/one": blob_id(b"one"), "a/b/two": blob_id(b"other")}
+    assert list(differing(committed(folder), files, "a/b", entries, blobs)) == [
+        Differing("a/b/two", blob_id(b"other"), blob_id(b"two"))
+    ]
 
 
 def test_a_folder_that_is_gone(folder: Path) -> None:
