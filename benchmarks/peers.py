@@ -112,11 +112,18 @@ class _Peers:
         for name, tool in self._tools.items():
             if tool.check and (self._base / "tools" / name).exists():
                 checks[name] = (tool.checking, self._check(name, tool))
-        ways = {"kstore": lambda: self._setting.run(*verify), **{key: timed for key, (_, timed) in checks.items()}}
+        ways: dict[str, measure.Timed] = {
+            "kstore": lambda: self._setting.run(*verify),
+            "no-cache": lambda: self._setting.run(*verify, "--no-cache"),
+            **{key: timed for key, (_, timed) in checks.items()},
+        }
+        fsck = checks["tree"][0]
         for seconds in self._rounds(ways, self._setting.long_runs):
             for key, (against, _) in checks.items():
                 work = "verify, working tree"
                 self._compare(f"verify-{key}", "verify", work, against, seconds.get("kstore"), seconds.get(key))
+            work = "verify, nothing remembered (`--no-cache`)"
+            self._compare("verify-no-cache", "verify", work, fsck, seconds.get("no-cache"), seconds.get("tree"))
 
     def adds(self) -> None:
         """Add one run after another, against `git add` and `git commit`."""
