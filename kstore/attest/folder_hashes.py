@@ -44,9 +44,16 @@ class FolderHashes:
         if self._derived is not None:
             _keep(self._derived / "roots", _FOLDERS, list(known.items())[-_MOST:])
 
-    def recall_files(self, folder: str) -> dict[bytes, bytes]:
-        """Give the hashes of files that a folder of this path had, 32 bytes each; nothing where that is damaged."""
-        return {} if self._derived is None else _recall(_place(self._derived, folder), _FILES, _FILE)
+    def recall_files(self, folder: str, count: int) -> dict[bytes, bytes]:
+        """Give the hashes of files that a folder had, 32 bytes each; nothing where that is damaged.
+
+        Args:
+            folder: Its path.
+            count: How many files it has now.
+        """
+        if self._derived is None or count < _LARGE:
+            return {}
+        return _recall(_place(self._derived, folder), _FILES, _FILE)
 
     def keep_files(self, folder: str, hashes: Mapping[bytes, bytes]) -> None:
         """Remember the hashes of the files of a folder, where it is large."""

@@ -133,7 +133,7 @@ class Hasher:
                     listed[tree] = entries
                     continue
                 if files is None:
-                    files = self._memory.recall_files(path)
+                    files = self._memory.recall_files(path, len(entries))
                 hashes[tree] = self._hash(path, entries, {}, files)
                 last = entries
             except (RootError, UnreadableError) as error:

@@ -20,15 +20,16 @@ def test_what_is_kept_is_recalled(known: dict[bytes, bytes], tmp_path_factory: p
     folder = tmp_path_factory.mktemp("derived")
     FolderHashes(folder).keep(known)
     assert FolderHashes(folder).recall() == known
-    assert FolderHashes(folder).recall_files("store/objects/ab") == {}
+    assert FolderHashes(folder).recall_files("store/objects/ab", 256) == {}
 
 
 def test_the_files_of_a_large_folder_are_recalled_by_its_path(tmp_path: Path) -> None:
     hashes = FolderHashes(tmp_path)
     hashes.keep_files("store/objects/ab", FILES)
     hashes.keep_files("store/objects/cd", dict(list(FILES.items())[1:]))
-    assert hashes.recall_files("store/objects/ab") == FILES
-    assert len(hashes.recall_files("store/objects/cd")) == 0, "a folder this small is read again"
+    assert hashes.recall_files("store/objects/ab", 256) == FILES
+    assert len(hashes.recall_files("store/objects/cd", 256)) == 0, "a folder this small is read again"
+    assert hashes.recall_files("store/objects/ab", 255) == {}
     assert hashes.recall() == {}
 
 
@@ -36,7 +37,7 @@ def test_the_files_of_a_large_folder_are_recalled_by_its_path(tmp_path: Path) ->
 def test_no_path_of_a_folder_leads_out_of_the_place(name: str, tmp_path: Path) -> None:
     place = tmp_path / "derived"
     FolderHashes(place).keep_files(name, FILES)
-    assert FolderHashes(place).recall_files(name) == FILES
+    assert FolderHashes(place).recall_files(name, 256) == FILES
     assert [path.name for path in tmp_path.iterdir()] == ["derived"]
 
 
@@ -62,9 +63,9 @@ def test_any_damage_forgets_a_folder(tmp_path: Path) -> None:
     whole = file.read_bytes()
     for at in range(0, len(whole), 97):
         file.write_bytes(whole[:at] + bytes([whole[at] ^ 1]) + whole[at + 1 :])
-        assert hashes.recall_files("store/objects/ab") == {}
+        assert hashes.recall_files("store/objects/ab", 256) == {}
         file.write_bytes(whole[:at])
-        assert hashes.recall_files("store/objects/ab") == {}
+        assert hashes.recall_files("store/objects/ab", 256) == {}
 
 
 def test_nothing_is_remembered_without_a_place_or_where_none_can_be_made(tmp_path: Path) -> None:
@@ -73,4 +74,4 @@ def test_nothing_is_remembered_without_a_place_or_where_none_can_be_made(tmp_pat
         hashes.keep(KNOWN)
         assert hashes.recall() == {}
         hashes.keep_files("store/objects/ab", FILES)
-        assert hashes.recall_files("store/objects/ab") == {}
+        assert hashes.recall_files("store/objects/ab", 256) == {}

@@ -105,6 +105,13 @@ def test_entries_that_only_look_as_if_they_were_equally_long_are_split() -> None
     assert tree.entries == entries
 
 
+def test_a_name_of_any_length_is_split() -> None:
+    entries = [b"100644 " + bytes([letter]) * 5_000_000 + b"\0" + b"1" * 20 for letter in b"ab"]
+    tree = listing(entries, 1)
+    assert tree.entries == entries
+    assert tree.named(b"b" * 5_000_000) == entries[1]
+
+
 @given(TREES, st.binary(max_size=40), TREES)
 def test_what_is_no_tree_is_refused_either_way(start: list[bytes], middle: bytes, end: list[bytes]) -> None:
     data = b"".join([*start, middle, *end])
