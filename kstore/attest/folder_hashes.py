@@ -63,7 +63,7 @@ class FolderHashes:
 
 def _place(derived: Path, folder: str) -> Path:
     # The path may be anybody's: what is remembered is right by the files' ids, whatever name it is kept under.
-    return derived / "root-files" / hashlib.sha256(folder.encode("utf-8", "backslashreplace")).hexdigest()
+    return derived / "hashes" / hashlib.sha256(folder.encode("utf-8", "backslashreplace")).hexdigest()
 
 
 def _recall(file: Path, version: bytes, length: int) -> dict[bytes, bytes]:
