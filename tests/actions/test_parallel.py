@@ -125,9 +125,12 @@ def test_several_processes_begin_before_anybody_asks_for_a_result() -> None:
 
 
 PROGRAM = """if True:
-    import sys, time
+    import signal, sys, time
     from kstore.actions.parallel import in_order
     from tests.actions.test_parallel import who
+
+    # A shell that has started the tests in the background has had SIGINT ignored, and that is inherited.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
     def batches():
         for number in range(1_000_000):
