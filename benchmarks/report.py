@@ -28,10 +28,11 @@ python3 -m venv dvc && dvc/bin/pip install dvc
 PATH="$PATH:$PWD/dvc/bin" python -m benchmarks  # everything, and this page anew
 ```
 
-`python -m benchmarks peers` runs one part (`start-up`, `canonical-form`, `limits`, `peers`, `audit`, `growth`),
-`--quick` tries everything on a few hundred records, `--sizes 20000 200000` leaves the largest registry out,
-`--work DIR` chooses the disk, and `report` renders the page from `benchmarks/results.json` alone. The catalogue is
-expected in `../shared/data`; `python -m benchmarks.synthetic 200000 made-up.jsonl.zst` makes up one of any size.
+`python -m benchmarks peers` runs one part (`start-up`, `canonical-form`, `limits`, `peers`, `audit`, `checkpoint`,
+`signatures`, `growth`), `--quick` tries everything on a few hundred records, `--sizes 20000 200000` leaves the largest
+registry out, `--work DIR` chooses the disk, and `report` renders the page from `benchmarks/results.json` alone. The
+catalogue is expected in `../shared/data`; `python -m benchmarks.synthetic 200000 made-up.jsonl.zst` makes up one of any
+size.
 
 What is compared was run in turn, A B A B, after one round that does not count, and a ratio is that of two runs side by
 side. Ratios are kstore's time divided by the other's: under 1, kstore is faster. Times are those of whole processes,
