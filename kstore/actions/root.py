@@ -35,8 +35,7 @@ class Roots:
             progress: Told of every folder.
         """
         self._memory = FolderHashes(registry.derived if cache else None)
-        self._hasher = Hasher(registry.git_objects, self._memory)
-        self._hasher.known = self._memory.recall()
+        self._hasher = Hasher(registry.git_objects, self._memory, self._memory.recall())
         self._spread = partial(_spread, jobs, progress)
 
     def __call__(self, trees: Iterable[bytes]) -> dict[bytes, Root | RootError]:

@@ -83,16 +83,19 @@ class Hasher:
             the number of files that lie in the folder, 8 bytes.
     """
 
-    def __init__(self, objects: RawObjects, memory: FolderHashes | None = None) -> None:
+    def __init__(
+        self, objects: RawObjects, memory: FolderHashes | None = None, known: dict[bytes, bytes] | None = None
+    ) -> None:
         """Read some objects, which whoever has opened them closes.
 
         Args:
             objects: Them.
             memory: Remembers the hashes of files; None remembers nothing.
+            known: The hashes of folders that are known already.
         """
         self._objects = objects
         self._memory = memory or FolderHashes(None)
-        self.known: dict[bytes, bytes] = {}
+        self.known = {} if known is None else known
 
     def __reduce__(self) -> tuple[Callable[..., Hasher], tuple[Path, FolderHashes, dict[bytes, bytes]]]:
         """Travel to another process as the place of the objects: open packs cannot be shared."""
@@ -294,9 +297,7 @@ def root(hasher: Hasher, tree: bytes, spread: Spread = alone) -> Root:
 
 
 def _opened(objects: Path, memory: FolderHashes, known: dict[bytes, bytes]) -> Hasher:
-    hasher = Hasher(RawObjects(objects), memory)
-    hasher.known = known
-    return hasher
+    return Hasher(RawObjects(objects), memory, known)
 
 
 def _root(entries: list[Entry] | _Failed, hashed: bytes | _Failed, hashes: _Hashes) -> Root | RootError:

@@ -87,7 +87,7 @@ class TreeFiles:
 
     def entries(self, folder: str) -> list[bytes]:
         """Give the entries of a folder as a tree has them, mode and name and id, in its order."""
-        return self._listing(folder).entries
+        return self._listing(folder, keep=False).entries
 
     def scan(self, folder: str) -> Iterator[Entry]:
         """Give everything in one folder; see `Files.scan`."""
